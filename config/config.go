@@ -115,11 +115,11 @@ var table = [...]variable{
 	{group: "Recording", name: "HOOKSPAN_DISABLED", byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "Switches recording off. A wrong value counts as true."},
 	{name: disabledProjects, texts: true, whenWrong: "/", kind: "folders", allowed: "absolute paths with commas between them, which may begin with ~ and have * in a part", doc: "Folders in which nothing is recorded or imported, with all below them: `~/private, ~/clients/*/keys`. * is any text within one part of a path; symbolic links are followed. Those of the files and the environment add up. A wrong value counts as /, every folder."},
 	{name: "HOOKSPAN_CAPTURE", texts: true, byDefault: "preview", whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of prompts, tool inputs and results is put on spans. A wrong value counts as none."},
-	{name: "HOOKSPAN_OTLP_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the OTLP endpoint, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
-	{name: "HOOKSPAN_INFINIUM_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to Infinium, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
-	{name: "HOOKSPAN_FILE_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the file, at most HOOKSPAN_CAPTURE, which counts if this is unset. A wrong value counts as none."},
-	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means the host's own default (Cline 200, Claude Code 500). A wrong value counts as 1."},
-	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means the host's own default (Cline 300, Claude Code 500). A wrong value counts as 1."},
+	{name: "HOOKSPAN_OTLP_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "How much of that goes to the OTLP endpoint, at most HOOKSPAN_CAPTURE. Unset: as much. A wrong value counts as none."},
+	{name: "HOOKSPAN_INFINIUM_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "The same as HOOKSPAN_OTLP_CAPTURE, for Infinium."},
+	{name: "HOOKSPAN_FILE_CAPTURE", texts: true, whenWrong: "none", kind: "oneof", allowed: "preview, none, full", doc: "The same as HOOKSPAN_OTLP_CAPTURE, for the file."},
+	{name: "CONNECTOR_MAX_INPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's input in characters; 0 means 200 on Cline, 500 on other agents. A wrong value counts as 1."},
+	{name: "CONNECTOR_MAX_OUTPUT_PREVIEW", texts: true, byDefault: "0", whenWrong: "1", kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest preview of a tool's result in characters; 0 means 300 on Cline, 500 on other agents. A wrong value counts as 1."},
 	{name: "HOOKSPAN_IDLE_TIMEOUT", byDefault: "30m", kind: "duration", lowest: "1s", highest: "8760h", allowed: "a duration such as 30m, from 1s to 8760h", doc: "How long a task may stay silent before it counts as abandoned."},
 	{name: "HOOKSPAN_USAGE_COST", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Adds the cost of each request as gen_ai.usage.cost, which Langfuse reads, for otlp and file. hookspan.cost.usd is always there."},
 
@@ -140,7 +140,7 @@ var table = [...]variable{
 	{name: "HOOKSPAN_HOOKS_ASK", guards: true, byDefault: "host", whenWrong: "deny", kind: "oneof", allowed: "host, deny", doc: "What a hook's ask or defer means: host leaves it to Cline's own approval, deny denies. A wrong value counts as deny."},
 	{name: "HOOKSPAN_HOOKS_DEBUG", byDefault: "false", kind: "bool", allowed: "true, false", doc: "Writes each decision about your hooks into the log."},
 
-	{group: "Whole machine", name: managedName, byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "In the machine-wide file alone: what it sets holds. A wrong value counts as true."},
+	{group: "Whole machine", name: managedName, byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "In the machine-wide file alone: its settings are fixed. A wrong value counts as true."},
 
 	{group: "Network", name: "HTTPS_PROXY", kind: "proxy", allowed: "a URL such as http://proxy.example:3128", doc: "Proxy for https destinations."},
 	{name: "HTTP_PROXY", kind: "proxy", allowed: "a URL such as http://proxy.example:3128", doc: "Proxy for http destinations."},

@@ -186,14 +186,14 @@ needs quotes. Paths may begin with ` + "`~/`" + `.
 Below the env file, a machine-wide file counts for every user: ` + "`/etc/hookspan/hookspan.env`" + `, on macOS
 ` + "`/Library/Application Support/hookspan/hookspan.env`" + `, on Windows ` + "`ProgramData\\hookspan\\hookspan.env`" + ` on the system's drive. File and folder must
 belong to root (on Windows to SYSTEM or the Administrators) and be writable by no other, else the file counts for nothing and
-` + "`hookspan doctor`" + ` says so. With ` + "`HOOKSPAN_MANAGED=true`" + ` in it, what it sets holds:
+` + "`hookspan doctor`" + ` says so. With ` + "`HOOKSPAN_MANAGED=true`" + ` in it, its settings are fixed:
 
 - Users, projects and the environment can ask for less (less capture, redaction, more patterns, fewer destinations, no recording) and add
   resource attributes. Anything else that they say about its settings has no effect and is reported.
 - If it names a destination, no other destination, header or certificate is used.
-- Settings that decide together are held together: a file of patterns holds redaction, a preview's length holds ` + "`HOOKSPAN_CAPTURE=full`" + ` off and
-  a capture of previews their length, what the user's hooks must do keeps ` + "`HOOKSPAN_HOOKS`" + ` on, that or ` + "`HOOKSPAN_HOOKS`" + ` holds
-  ` + "`HOOKSPAN_HOOKS_ON_ERROR=allow`" + ` off, and one of the proxy variables holds all three.
+- Settings that decide together are fixed together: a file of patterns keeps redaction on, a preview's length keeps ` + "`HOOKSPAN_CAPTURE=full`" + ` off and
+  a capture of previews fixes their length, what the user's hooks must do keeps ` + "`HOOKSPAN_HOOKS`" + ` on, that or ` + "`HOOKSPAN_HOOKS`" + ` keeps
+  ` + "`HOOKSPAN_HOOKS_ON_ERROR=allow`" + ` off, and one of the proxy variables fixes all three.
 - Where its ` + "`HOOKSPAN_CAPTURE`" + ` is none, the event log keeps no texts either. Then the result of a Cline tool is known by Cline's own flag alone.
 
 A project, or the program that starts an agent, can also set the environment. Hence:
@@ -204,7 +204,6 @@ A project, or the program that starts an agent, can also set the environment. He
   checked by.
 - The environment may lower capture and the lengths of previews, not raise them, and add redaction patterns, not replace yours.
   ` + "`HOOKSPAN_REDACT=false`" + ` counts in the env file alone. All this travels with what is recorded, whichever process delivers it.
-- ` + "`OTEL_SPAN_*_LIMIT`" + ` and ` + "`OTEL_ATTRIBUTE_*_LIMIT`" + ` count in files alone.
 - A file that ` + "`HOOKSPAN_CONFIG_FILE`" + ` names counts as the environment.
 
 A wrong value is reported and its default is used instead. A destination whose address or protocol is wrong gets nothing. Nothing is delivered
@@ -227,8 +226,7 @@ A project can switch recording off for itself with a file ` + "`.hookspan.env`" 
 agent works, or above it up to the root of its Git repository. The file must be yours, root's or the folder's owner's. A wrong value and an
 unreadable line with that name count as true. Nothing else in that file has any effect.
 
-You switch it off for folders by ` + "`HOOKSPAN_DISABLED_PROJECTS`" + ` in your env file, such as ` + "`~/private, ~/clients/*/keys`" + `: no file is needed in them, and
-` + "`hookspan import`" + ` leaves their sessions out too. What was recorded before stays; ` + "`hookspan delete --project FOLDER`" + ` removes it.
+For folders of yours ` + "`HOOKSPAN_DISABLED_PROJECTS`" + ` needs no file in them. What was recorded before stays; ` + "`hookspan delete --project FOLDER`" + ` removes it.
 `
 
 // TestTableDescribesTheFields compares the variables that the library reads with the

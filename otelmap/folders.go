@@ -10,11 +10,11 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// pathNames are the members of calls' inputs that are a path or a list of some. A file
-// comes before the folder that a command works in.
-var pathNames = []string{
-	"file_path", "filePath", "absolute_path", "absolutePath", "path", "notebook_path", "paths", "files", "dir_path", "dirPath", "workdir", "cwd",
-}
+// PathNames are the members of calls' inputs that are the path of a file or a list of some.
+var PathNames = []string{"file_path", "filePath", "absolute_path", "absolutePath", "path", "notebook_path", "paths", "files"}
+
+// placeNames are those and the folders: a file comes before the folder that a command works in.
+var placeNames = slices.Concat(PathNames, []string{"dir_path", "dirPath", "workdir", "cwd"})
 
 // maxPath bounds a path, in bytes.
 const maxPath = 4 << 10
@@ -23,7 +23,7 @@ const maxPath = 4 << 10
 // in the agent's folder, and "" without either.
 func inputPath(input string) string {
 	o := rawjson.Members([]byte(input))
-	for text := range rawjson.Strings(o.Get(pathNames...)) {
+	for text := range rawjson.Strings(o.Get(placeNames...)) {
 		return text[:min(len(text), maxPath)]
 	}
 	command := o.Get("command", "commands", "cmd", "input", "patch")

@@ -1,6 +1,7 @@
 package otelmap
 
 import (
+	"bytes"
 	"sort"
 	"unicode/utf8"
 
@@ -23,13 +24,13 @@ type Limits struct {
 	Length, OtherLength int
 }
 
-// leastText is the length in characters below which no text in JSON is cut. It is longer
-// than the words that messages are made of.
-const leastText = 20
+// leastText is the length in characters, with quotes, to which texts in JSON are cut at most. It
+// is longer than the words that messages are made of.
+const leastText = 22
 
 // WithLimits returns spans within limits; what is left out is counted in them. A text that
-// is JSON stays JSON: the texts in it are cut, then the first elements of a list left out,
-// then the attribute. The argument is not changed.
+// is JSON stays JSON: the texts in it are cut, then the first elements of a list left out or
+// what [rawjson.Shorten] leaves out of an object, then the attribute. The argument is not changed.
 func WithLimits(m *tracepb.ResourceSpans, l Limits) *tracepb.ResourceSpans {
 	m = proto.CloneOf(m)
 	for _, scope := range m.GetScopeSpans() {
@@ -90,25 +91,19 @@ func shortened(text string, limit int) (string, bool) {
 	case limit == 0:
 		return "", true
 	}
-	v, ok := any(nil), false
-	if text[0] == '{' || text[0] == '[' {
-		v, ok = rawjson.Parse([]byte(text))
-	}
-	if !ok {
+	if text[0] != '{' && text[0] != '[' || rawjson.Check([]byte(text)) != nil {
 		return termtext.Cut(text, limit), true
 	}
-	tooLong := func(keep int) bool { return utf8.RuneCountInString(compact(v, keep)) > limit }
-	if tooLong(leastText) {
-		list, _ := v.([]any)
-		first := sort.Search(len(list), func(n int) bool {
-			v = list[n:]
-			return !tooLong(leastText)
-		})
-		if first == len(list) {
-			return "", false
-		}
-		v = list[first:]
+	within := rawjson.Limit{Max: limit, Least: leastText, Characters: true}
+	list, several := rawjson.Elements([]byte(text))
+	if !several {
+		short, _ := rawjson.Shorten(text, within)
+		return short, len(short) > len("{}")
 	}
-	more := sort.Search(limit, func(n int) bool { return tooLong(leastText + n + 1) })
-	return compact(v, leastText+more), true
+	from := func(n int) (string, int) {
+		return rawjson.Shorten("["+string(bytes.Join(list[n:], []byte(",")))+"]", within)
+	}
+	first := sort.Search(len(list), func(n int) bool { _, left := from(n); return left == 0 })
+	short, _ := from(first)
+	return short, first < len(list)
 }

@@ -205,17 +205,6 @@ func (p *Part) append(out []byte) []byte {
 	return append(out, '}')
 }
 
-// arguments returns the preview of a call's arguments for its part.
-func argumentsPart(preview string) json.RawMessage {
-	switch {
-	case preview == "":
-		return nil
-	case rawjson.Check([]byte(preview)) == nil:
-		return json.RawMessage(preview)
-	}
-	return json.RawMessage(rawjson.Encode(otlp.ValidText(preview)))
-}
-
 // said is a prompt with when it was given.
 type said struct {
 	at         time.Time
@@ -378,7 +367,7 @@ func (m *mapping) output(x *exchange, finish string) string {
 	}
 	for _, c := range x.asked {
 		arguments, _, _ := m.callTexts(c)
-		answer.Parts = append(answer.Parts, Part{Type: PartCall, ID: c.id(), Name: otlp.ValidText(c.tool().Name), Arguments: argumentsPart(arguments)})
+		answer.Parts = append(answer.Parts, Part{Type: PartCall, ID: c.id(), Name: otlp.ValidText(c.tool().Name), Arguments: json.RawMessage(arguments)})
 	}
 	if len(answer.Parts) == 0 {
 		return ""

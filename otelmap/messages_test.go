@@ -135,11 +135,6 @@ func TestMessagesAreJSON(t *testing.T) {
 	if Messages(`[{"role":`) != nil || TextMessages(RoleUser, "") != "" {
 		t.Error("messages of nothing")
 	}
-	for preview, want := range map[string]string{`{"a":1}`: `{"a":1}`, `{"a":"b…`: `"{\"a\":\"b…"`, "": ""} {
-		if got := string(argumentsPart(preview)); got != want {
-			t.Errorf("arguments %s became %s", preview, got)
-		}
-	}
 }
 
 // TestCallsWithoutAnIDAreInOrder has calls that only the time assigns to requests.

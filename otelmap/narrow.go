@@ -2,6 +2,7 @@ package otelmap
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -10,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // plainKeys are the attributes with strings that CaptureNone keeps: names, ids and kinds.
@@ -174,9 +174,7 @@ func (n narrowing) messages(key, text string) string {
 			} else {
 				p.Response = n.failure(p.Response, n.MaxOutput)
 			}
-			if p.Arguments != nil {
-				p.Arguments = argumentsPart(n.arguments(argumentsOf(p.Arguments)))
-			}
+			p.Arguments = json.RawMessage(n.arguments(string(p.Arguments)))
 		}
 	}
 	all = slices.DeleteFunc(all, func(m Message) bool { return len(m.Parts) == 0 })
@@ -190,14 +188,4 @@ func (n narrowing) promptLimit(role string) int {
 		return n.MaxInput
 	}
 	return MaxTaskRunes
-}
-
-// argumentsOf undoes argumentsPart.
-func argumentsOf(part []byte) string {
-	if v, ok := rawjson.Parse(part); ok {
-		if text, ok := v.(string); ok {
-			return text
-		}
-	}
-	return string(part)
 }

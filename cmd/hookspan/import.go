@@ -18,7 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/provision"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/verify"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -239,7 +239,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	var v *verify.ImportVerdict
 	if err == nil && !f.dryRun && im.Known != nil && rep.Stored() && (rep.Unchanged == 0 || rep.Sessions > 0) {
 		v, err = check.Verdict(ctx, verify.Place{
-			Env: second.EnvOf(a.home, a.getenv), Store: p.Store, Version: buildVersion(), Since: f.from, Now: a.now(), Clean: a.clean,
+			Env: agentfiles.EnvOf(a.home, a.getenv), Store: p.Store, Version: buildVersion(), Since: f.from, Now: a.now(), Clean: a.clean,
 		})
 	}
 	if rerr := printImport(a, rep, v, f.asJSON); err == nil {
@@ -270,7 +270,7 @@ func printImport(a *app, rep *importer.Report, v *verify.ImportVerdict, asJSON b
 		*importer.Report
 		Verdict *verify.ImportVerdict `json:"verdict,omitempty"`
 	}{rep, v}
-	return a.result(asJSON, said, rep.Complete() && (v == nil || len(v.Untold) == 0 && !v.Lost()), func() {
+	return a.result(asJSON, said, rep.Complete() && (v == nil || len(v.Untraced) == 0 && !v.Lost()), func() {
 		a.printf("%s", rep.Text(a.cfg.Retention))
 		for _, u := range rep.Unreadable {
 			a.warnf("session %s was not imported: %s", filepath.Base(u.Session), u.Error)

@@ -226,10 +226,8 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 
 // finder finds the whole texts of calls.
 func (a *app) finder(p *pipeline.Pipeline) *calltext.Finder {
-	clean := configured.Always(a.cfg)
 	return &calltext.Finder{
-		Files: a.setup().Files(), Spool: p.Deliverer.Spool, Home: a.home, Agent: a.agents.Reader,
-		Clean: func(s string) string { return clean.Preview(s, 0) },
+		Files: a.setup().Files(), Spool: p.Deliverer.Spool, Home: a.home, Agent: a.agents.Reader, Redact: configured.Always(a.cfg),
 	}
 }
 

@@ -29,17 +29,10 @@ func decodeOne(t testing.TB, payload, event string) hook.Event {
 	return events[0]
 }
 
-// goldenEvent is an event as the golden files show it.
-type goldenEvent struct {
-	File string
-	Kind string
-	hook.Event
-}
-
 // TestGolden decodes every payload and compares with the golden file of its
 // collection.
 func TestGolden(t *testing.T) {
-	collections := map[string][]goldenEvent{}
+	collections := map[string]string{}
 	for _, f := range fixtures(t) {
 		events, err := Decode(f.raw)
 		if err != nil {
@@ -47,12 +40,12 @@ func TestGolden(t *testing.T) {
 		}
 		checkEvents(t, f.raw, events, err)
 		for _, ev := range events {
-			collections[f.folder] = append(collections[f.folder], goldenEvent{f.file, ev.Kind.String(), ev})
+			collections[f.folder] += f.file + " " + golden.Line(ev, "") + "\n"
 		}
 	}
 	for folder, events := range collections {
 		t.Run(folder, func(t *testing.T) {
-			golden.JSON(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".json", events)
+			golden.Check(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".txt", events)
 		})
 	}
 }

@@ -27,29 +27,22 @@ func decodeOne(t testing.TB, payload, event string) hook.Event {
 	return events[0]
 }
 
-// goldenEvent is an event as the golden files show it.
-type goldenEvent struct {
-	File string
-	Kind string
-	hook.Event
-}
-
 // TestGolden decodes every recorded payload and compares with the golden file
 // of its recording.
 func TestGolden(t *testing.T) {
-	recordings := map[string][]goldenEvent{}
+	recordings := map[string]string{}
 	for _, f := range fixtures(t) {
 		events, err := Decode(f.raw)
 		if err != nil {
 			t.Fatalf("%s/%s: %v", f.folder, f.file, err)
 		}
 		for _, ev := range events {
-			recordings[f.folder] = append(recordings[f.folder], goldenEvent{f.file, ev.Kind.String(), ev})
+			recordings[f.folder] += f.file + " " + golden.Line(ev, "") + "\n"
 		}
 	}
 	for folder, events := range recordings {
 		t.Run(folder, func(t *testing.T) {
-			golden.JSON(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".json", events)
+			golden.Check(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".txt", events)
 		})
 	}
 }

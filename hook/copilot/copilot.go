@@ -192,15 +192,18 @@ func (p payload) tool() *hook.Tool {
 
 // Output returns what a tool gave the model without the line that Copilot writes behind
 // the output of a command, "<shellId: 0 completed with exit code 3>", and the command's
-// exit code, empty if there is none. Codes but 0 stay in the text.
+// exit code, empty if there is none. Codes but 0 stay in the text. Until 1.0.18 the line
+// was "<exited with exit code 3>", or had "command with id: 0 exited".
 func Output(told string) (text, code string) {
-	at := strings.LastIndex(told, "<shellId: ")
+	at := strings.LastIndexByte(told, '<')
 	if at < 0 {
 		return told, ""
 	}
-	_, rest, _ := strings.Cut(told[at:], " completed with exit code ")
+	line, rest, _ := strings.Cut(told[at:], " with exit code ")
 	code, ended := strings.CutSuffix(rest, ">")
-	if !ended || strings.Trim(code, "-0123456789") != "" {
+	shell := strings.HasPrefix(line, "<shellId: ") && strings.HasSuffix(line, " completed")
+	command := strings.HasPrefix(line, "<command with id: ") && strings.HasSuffix(line, " exited")
+	if !ended || strings.Trim(code, "-0123456789") != "" || !shell && !command && line != "<exited" {
 		return told, ""
 	}
 	if text = strings.TrimSuffix(told[:at], "\n"); code != "0" {

@@ -24,11 +24,15 @@ func FuzzDecode(f *testing.F) {
 
 func TestOutput(t *testing.T) {
 	for told, want := range map[string][2]string{
-		"one\n<shellId: 0 completed with exit code 0>":  {"one", "0"},
-		"\n<shellId: 12 completed with exit code 0>":    {"", "0"},
-		"oops\n<shellId: 0 completed with exit code 3>": {"oops\nExit Code: 3", "3"},
-		"<shellId: 0 completed with exit code 3>\nmore": {"<shellId: 0 completed with exit code 3>\nmore", ""},
-		"<shellId: 0 completed with exit code many>":    {"<shellId: 0 completed with exit code many>", ""},
+		"one\n<shellId: 0 completed with exit code 0>":            {"one", "0"},
+		"\n<shellId: 12 completed with exit code 0>":              {"", "0"},
+		"oops\n<shellId: 0 completed with exit code 3>":           {"oops\nExit Code: 3", "3"},
+		"<shellId: 0 completed with exit code 3>\nmore":           {"<shellId: 0 completed with exit code 3>\nmore", ""},
+		"<shellId: 0 completed with exit code many>":              {"<shellId: 0 completed with exit code many>", ""},
+		"oops\n<exited with exit code 3>":                         {"oops\nExit Code: 3", "3"},
+		"oops\n<command with id: ab exited with exit code -1>":    {"oops\nExit Code: -1", "-1"},
+		"oops\n<something else that exited with exit code 3>":     {"oops\n<something else that exited with exit code 3>", ""},
+		"oops\n<command with id: a> and <exited with exit code 3": {"oops\n<command with id: a> and <exited with exit code 3", ""},
 		"a file": {"a file", ""},
 		"":       {"", ""},
 	} {

@@ -175,13 +175,21 @@ var reported = [...]string{"Error", "Exit Code", "Signal", "Background PIDs", "P
 // the output, whose lines may look like these: displayed, which the user was shown, is
 // the output alone, or the end of it.
 func shell(report string, displayed []byte) (output, code string) {
-	const head, tail = "<untrusted_context>\nOutput: ", "\n</untrusted_context>"
-	end := strings.LastIndex(report, tail)
-	if !strings.HasPrefix(report, head) || end < len(head) {
+	const tail = "\n</untrusted_context>"
+	text, note := strings.TrimPrefix(report, "<untrusted_context>\n"), ""
+	if end := strings.LastIndex(text, tail); len(text) < len(report) && end >= 0 {
+		// What follows is a note, such as that a hook changed the command.
+		text, note = text[:end], strings.TrimLeft(text[end+len(tail):], "\n")
+	}
+	// Versions until 2025 name the command and its folder first; a line says what was left out.
+	before, text, found := strings.Cut("\n"+text, "\nOutput: ")
+	large := strings.HasPrefix(before, "\nOutput too large. ")
+	if !found || before != "" && !large && !strings.HasPrefix(before, "\nCommand: ") {
 		return report, ""
 	}
-	// What follows is a note, such as that a hook changed the command.
-	text, note := report[len(head):end], strings.TrimLeft(report[end+len(tail):], "\n")
+	if large {
+		note = before[1:]
+	}
 	from := outputEnd(text, strings.TrimSpace(screen(displayed)))
 	kept := []string{text[:from]}
 	if kept[0] == "(empty)" {

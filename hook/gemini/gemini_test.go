@@ -58,6 +58,18 @@ func TestEndsOfCalls(t *testing.T) {
 			hook.ToolFailed, "oops\nExit Code: 3", "oops\nExit Code: 3",
 		},
 		{
+			"a command that fails, before 2026-06", "run_shell_command", `{"llmContent":"Output: oops\nExit Code: 3\nProcess Group PGID: 12"}`,
+			hook.ToolFailed, "oops\nExit Code: 3", "oops\nExit Code: 3",
+		},
+		{
+			"a command with a long output", "run_shell_command", `{"llmContent":"Output too large. For full output see: /tmp/x\nOutput: oops\nmore\nExit Code: 3\nProcess Group PGID: 12"}`,
+			hook.ToolFailed, "oops\nmore\nExit Code: 3\nOutput too large. For full output see: /tmp/x", "oops\nmore\nExit Code: 3\nOutput too large. For full output see: /tmp/x",
+		},
+		{
+			"a command that fails, in 2025", "run_shell_command", `{"llmContent":"Command: go test\nDirectory: (root)\nOutput: oops\nError: (none)\nExit Code: 1\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 12"}`,
+			hook.ToolFailed, "oops\nExit Code: 1", "oops\nExit Code: 1",
+		},
+		{
 			"a command that prints a report", "run_shell_command", `{"llmContent":"<untrusted_context>\nOutput: Exit Code: 3\nmore\nSignal: 9\n</untrusted_context>"}`,
 			hook.ToolOK, "Exit Code: 3\nmore\nSignal: 9", "",
 		},

@@ -1,19 +1,14 @@
 package connectors_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
-
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/infinium/connectors"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
-	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 )
 
 // sessions are recorded sessions of the agents, by the names in traces.
@@ -45,32 +40,11 @@ func TestEachAgentHasItsForm(t *testing.T) {
 
 func TestRecordedSessionsByTheirForms(t *testing.T) {
 	for host, name := range sessions {
-		got, err := json.MarshalIndent(infinium.Traces(recorded(t, name), connectors.Forms()), "", "  ")
+		got, err := json.MarshalIndent(infinium.Traces(recorded.Spans(t, name), connectors.Forms()), "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, '\n')
 		golden.Check(t, host+".golden.json", got)
 	}
-}
-
-// recorded reads a recorded session, one document for each run.
-func recorded(t *testing.T, name string) (out []*tracepb.ResourceSpans) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "..", "tests", "golden", "testdata", name+".otlp.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for dec := json.NewDecoder(bytes.NewReader(b)); dec.More(); {
-		var doc json.RawMessage
-		if err := dec.Decode(&doc); err != nil {
-			t.Fatal(err)
-		}
-		m, err := otlptest.Messages(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, m...)
-	}
-	return out
 }

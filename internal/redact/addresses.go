@@ -5,34 +5,20 @@ import (
 	"strings"
 )
 
-// addressWords come before a part of an address's path that is a credential.
-var addressWords = wordsOf("addressWords")
-
-// addressHosts have a credential in the path behind what says a version.
-var addressHosts = wordsOf("addressHosts")
-
-// addressParameters have a credential in addresses, and mean much else elsewhere.
-var addressParameters = wordsOf("addressParameters")
-
 // pathTokens reads the credentials in the path and the parameters of the address of
 // which the sign behind the scheme is at i.
 func pathTokens(t *text, i int) []span {
 	s := t.s
-	p := i + 1
-	for range 2 {
-		if p = endOf(s, p, len(s), oneOf(`\`)); !byteIn(s, p, "/") {
-			return nil
-		}
-		p++
-	}
-	host := p
-	hostEnd := endOf(s, p, 300, wordBytes.or(".-:@"))
-	if p = hostEnd; !byteIn(s, p, "/\\?") {
+	p := behindScheme(s, i+1)
+	if p < 0 {
 		return nil
 	}
-	var out []span
-	// What is before a part decides on it, or what is before the part before that.
-	before, telling := "", false
+	r := pathReader{text: t}
+	end := endOf(s, p, 300, wordBytes.or(".-:@"))
+	r.host = s[p:end]
+	if p = end; !byteIn(s, p, "/\\?") {
+		return nil
+	}
 	for limit := min(len(s), p+1<<10); p < limit; {
 		if s[p] == '\\' {
 			if p++; !byteIn(s, p, "/") {
@@ -46,40 +32,60 @@ func pathTokens(t *text, i int) []span {
 		lo := p + 1
 		for p = lo; p < limit && addressBytes[s[p]]; p++ {
 		}
-		part := s[lo:p]
-		switch {
-		case len(part) >= 8 && t.isCutAt(p) && (!wordy(part) || strings.ToUpper(part) == part) && (telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign)):
-			out = append(out, span{lo: lo, hi: p})
-		case len(part) < 15:
-			if part != "" && !only(part, digitBytes) && part != "v2" && part != "v3" && part != "ws" {
-				before, telling = part, false
-			}
-			continue
-		case strings.HasPrefix(part, "bot") && strings.Contains(part, ":"):
-			if at := strings.IndexByte(part, ':'); at >= 8 && at+20 < len(part) && only(part[3:at], digitBytes) {
-				out = append(out, span{lo: lo + at + 1, hi: p})
-			}
-		case !addressToken(part):
-			before, telling = part, false
-		case telling || tellingPart(strings.ToLower(s[host:hostEnd]), strings.ToLower(before), sign):
-			telling = sign == '/'
-			hi := p
-			if at := strings.IndexByte(part, '@'); at > 0 {
-				hi = lo + at
-			}
-			out = append(out, span{lo: lo, hi: hi})
-		}
+		r.part(lo, p, sign)
 	}
-	return out
+	return r.out
 }
 
-// tellingPart reports whether a random part of an address is a credential behind a
-// sign and another part.
-func tellingPart(host, before string, sign byte) bool {
-	if sign == '=' {
+// pathReader reads the parts of an address: what is before a part decides on it, or what is before the
+// part before that.
+type pathReader struct {
+	*text
+	host, before string
+	telling      bool
+	out          []span
+}
+
+// part reads the part between two places, behind a sign.
+func (r *pathReader) part(lo, hi int, sign byte) {
+	part := r.s[lo:hi]
+	switch {
+	case len(part) >= 8 && r.isCutAt(hi) && (!wordy(part) || strings.ToUpper(part) == part) && r.tells(sign):
+	case len(part) < 15:
+		if part != "" && !only(part, digitBytes) && part != "v2" && part != "v3" && part != "ws" {
+			r.before, r.telling = part, false
+		}
+		return
+	case strings.HasPrefix(part, "bot") && strings.Contains(part, ":"):
+		at := strings.IndexByte(part, ':')
+		if at < 8 || at+20 >= len(part) || !only(part[3:at], digitBytes) {
+			return
+		}
+		lo += at + 1
+	case !addressToken(part):
+		r.before, r.telling = part, false
+		return
+	case !r.tells(sign):
+		return
+	default:
+		r.telling = sign == '/'
+		if at := strings.IndexByte(part, '@'); at > 0 {
+			hi = lo + at
+		}
+	}
+	r.out = append(r.out, span{lo: lo, hi: hi})
+}
+
+// tells reports whether a random part of the address is a credential behind a sign and what is before it.
+func (r *pathReader) tells(sign byte) bool {
+	before := strings.ToLower(r.before)
+	switch {
+	case r.telling:
+		return true
+	case sign == '=':
 		return slices.Contains(addressParameters, before)
 	}
-	return slices.Contains(addressWords, before) || slices.ContainsFunc(addressHosts, func(h string) bool { return strings.Contains(host, h) })
+	return slices.Contains(addressWords, before) || containsOne(strings.ToLower(r.host), addressHosts...)
 }
 
 // addressBytes can be in a part of an address.
@@ -129,8 +135,5 @@ func oracle(t *text, i int) []span {
 	hi := host - 1
 	lo := startOf(s, hi, 100, wordBytes.or(".-+!#$%^&*?~="))
 	user := startOf(s, lo-min(lo, 1), 60, wordBytes)
-	if lo == 0 || s[lo-1] != '/' || user == lo-1 || !literalValue(s[lo:hi]) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(lo == 0 || s[lo-1] != '/' || user == lo-1 || !literalValue(s[lo:hi]), lo, hi)
 }

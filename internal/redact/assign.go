@@ -42,15 +42,9 @@ func assignedSecret(t *text, i int) []span {
 		return nil
 	}
 	s := t.s
-	end := i + word
-	for n := 0; n < 32 && s[end-1] < utf8.RuneSelf && end < len(s) && (isWord(s[end]) || s[end] == '-' && !strings.HasPrefix(s[end:], "->")); n++ {
-		end++
-	}
-	if end < len(s) && isWord(s[end]) && s[end-1] < utf8.RuneSelf {
-		return nil // A name has an end: what is behind 32 characters of it is no value.
-	}
+	end := nameEnd(s, i+word)
 	lo := i - len(nameStart(s, i))
-	if namesNone(s, lo, i, end) {
+	if end < 0 || namesNone(s, lo, i, end) {
 		return nil
 	}
 	a := &t.named
@@ -79,9 +73,21 @@ func assignedSecret(t *text, i int) []span {
 	return t.label(a, end)
 }
 
+// nameEnd is where the name ends whose telling word ends at i, or -1: a name has an end, what is
+// behind 32 characters of it is no value.
+func nameEnd(s string, i int) int {
+	for n := 0; n < 32 && s[i-1] < utf8.RuneSelf && i < len(s) && (isWord(s[i]) || s[i] == '-' && !strings.HasPrefix(s[i:], "->")); n++ {
+		i++
+	}
+	if i < len(s) && isWord(s[i]) && s[i-1] < utf8.RuneSelf {
+		return -1
+	}
+	return i
+}
+
 // elsewhere are where values are that are not right behind a name and a sign.
 var elsewhere = []func(t *text, a *assignment, end int) []span{
-	(*text).listBelow, (*text).fallback, (*text).column, (*text).inLists, (*text).htmlColumn, (*text).call,
+	(*text).byteList, (*text).listBelow, (*text).fallback, (*text).column, (*text).inLists, (*text).htmlColumn, (*text).call,
 }
 
 // sign reads what is between the name, which ends at i, and the value, and
@@ -165,6 +171,10 @@ func (t *text) wordSign(a *assignment, i int) (sign string, value int) {
 func (t *text) signBetween(a *assignment, p, q int) int {
 	s := t.s
 	n := signAt(s[q:])
+	if dots := endOf(s, q, 60, oneOf(".")); dots-q > 3 && q > p && byteIn(s, dots, " ") { // a leader
+		a.sign, a.near = ":", false
+		return dots
+	}
 	if n == 0 && q == p+1 && byteIn(s, q, digits) && byteIn(s, q+1, " ") {
 		q += 2 // How routers encode a password.
 	}
@@ -195,7 +205,7 @@ func (t *text) behindSign(a *assignment, i int) int {
 		}
 	}
 	if strings.HasPrefix(s[i:], "<<") { // a text in the lines below
-		if p := endOf(s, i, 24, wordBytes.or("<-~'\"")); p < len(s) && lineBreak(s, p) > 0 {
+		if p := endOf(s, i, 24, wordBytes.or("<-~'\"")); lineBreak(s, p) > 0 {
 			i = blanks(s, p+lineBreak(s, p))
 		}
 	}
@@ -316,7 +326,7 @@ func typeOf(s string, i int) int {
 }
 
 // typeWords begin a type behind a name and a blank.
-var typeWords = []string{"As ", "string", "String", "[]byte", "VARCHAR", "NVARCHAR", "CHAR", "TEXT", "varchar", "nvarchar", "PIC ", "str "}
+var typeWords = []string{"As ", "CONSTANT ", "string", "String", "[]byte", "VARCHAR", "NVARCHAR", "CHAR", "TEXT", "varchar", "nvarchar", "PIC ", "str "}
 
 // textStart is where the quote is behind the signs at i that say how a text is written: rb"x", *b"x",
 // R"(x)", r#"x"#, string(1) "x", or i.
@@ -374,37 +384,47 @@ func (t *text) valueAt(i int) value {
 		v.from, v.quoted = i+n, true
 		quote = closer(s[v.from-1])
 	}
-	j, most := v.from, min(len(s), v.from+longestValue)
-	for j < most {
-		c := s[j]
+	v.to = t.valueEnd(v.from, quote)
+	if v.to == v.from+longestValue {
+		v.closed, v.ends = v.quoted, !v.quoted
+		return v
+	}
+	v.closed = v.quoted && (closingQuotes(s, v.to) > v.to || byteIn(s, v.to, ")]}") && s[v.to] == quote)
+	v.ends = !v.quoted && endsLine(s, v.from, v.to)
+	v.head = t.cut && !v.closed && t.isCutAt(v.to)
+	return v
+}
+
+// valueEnd is where the value ends that begins at i, behind a quote or, if that is 0, bare.
+func (t *text) valueEnd(i int, quote byte) int {
+	s := t.s
+	for most := min(len(s), i+longestValue); i < most; {
+		c := s[i]
 		if isWord(c) {
-			j++
+			i++
 			continue
 		}
-		if c <= ' ' || c == quote && v.quoted || c == '[' && strings.HasPrefix(s[j:], "[trunc") {
+		if c <= ' ' || c == quote || c == '[' && strings.HasPrefix(s[i:], "[trunc") {
 			break
 		}
 		n := 1
 		if c == '\\' {
-			n = escapedSign(s, j)
-		} else if !v.quoted && !bareByte(s, j) || t.cut && ellipsis(s[j:]) {
+			n = escapedSign(s, i)
+		} else if quote == 0 && !bareByte(s, i) || t.cut && ellipsis(s[i:]) {
 			n = 0
 		}
 		if n == 0 {
 			break
 		}
-		j += n
+		i += n
 	}
-	v.to = j
-	if j == v.from+longestValue {
-		v.closed, v.ends = v.quoted, !v.quoted
-		return v
-	}
-	v.closed = v.quoted && (closingQuotes(s, j) > j || byteIn(s, j, ")]}") && s[j] == quote)
-	k := blanks(s, j)
-	v.ends = !v.quoted && (k == len(s) || lineBreak(s, k) > 0 || j > v.from && byteIn(s, j-1, "\"'`") || byteIn(s, k, `"'\`) || strings.HasPrefix(s[k:], "^M$") || s[k] == '#' && k > j)
-	v.head = t.cut && !v.closed && t.isCutAt(j)
-	return v
+	return i
+}
+
+// endsLine reports whether nothing but a comment or what closes a text is behind a bare value.
+func endsLine(s string, from, to int) bool {
+	k := blanks(s, to)
+	return k == len(s) || lineBreak(s, k) > 0 || to > from && byteIn(s, to-1, "\"'`") || byteIn(s, k, `"'\`) || strings.HasPrefix(s[k:], "^M$") || s[k] == '#' && k > to
 }
 
 // bracketQuote is the length of what opens a text in Perl, Ruby and Elixir: q(, %q[, ~s{.

@@ -3,106 +3,109 @@ package redact
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // credentialCall reads the credentials that a call gets by their places: a login, a
 // connection, what is named after credentials. Its name has what is at i.
 func credentialCall(t *text, i int) []span {
-	s := t.s
-	p := endOf(s, i, 40, wordBytes)
-	if byteIn(s, p, " ") {
-		p = blanks(s, p)
+	c := credentials{text: t}
+	p := c.named(i)
+	for n := 0; n < 6 && p >= 0; n++ {
+		p = c.argument(p)
 	}
+	return c.out
+}
+
+// credentials are the arguments of a call that gets them, or a list that is named after them.
+type credentials struct {
+	*text
+	// key says that every text is a credential, known that the call gets one, open that it may.
+	key, known, open, begin bool
+	texts, others           int // how many were read
+	out                     []span
+}
+
+// named is where the arguments begin behind the name that has what is at i, or -1.
+func (c *credentials) named(i int) int {
+	s := c.s
+	p := blanks(s, endOf(s, i, 40, wordBytes))
 	if !byteIn(s, p, "([=:'N") {
-		return nil
+		return -1
 	}
 	lo := i - len(nameStart(s, i))
 	if strings.HasPrefix(s[lo:], "sp_") && byteIn(s, p, "'N") {
 		p-- // a procedure of SQL, whose arguments have no brackets
 	} else if !byteIn(s, p, "([=:") {
-		return nil
+		return -1
 	}
-	name := strings.ToLower(strings.TrimRight(s[lo:p], " "))
-	key := keyCalls().end(name)
-	known, open := key || knownCalls().end(name), openCalls().end(name)
+	name := strings.ToLower(strings.TrimRight(s[startOf(s, lo, 24, wordBytes.or(".:->")):p], " "))
+	c.key = keyCalls().end(name)
+	c.known, c.open = c.key || knownCalls().end(name), openCalls().end(name) && !strings.HasSuffix(name, "popen")
+	c.begin = strings.HasSuffix(name, "begin")
 	if byteIn(s, p, "=:") {
 		p = blanks(s, p+1)
 	}
-	if !byteIn(s, p, "([ ") || !known && !open {
-		return nil
+	if !byteIn(s, p, "([ ") || !c.known && !c.open {
+		return -1
 	}
-	var out []span
-	texts, others := 0, 0
-	for n := 0; n < 6; n++ {
-		p = blanks(s, p+1)
-		if j := lineBreakAt(s, p); j > 0 {
-			p = blanks(s, p+j)
-		}
-		if q := endOf(s, p, 24, wordBytes); byteIn(s, q, "=:") { // a named argument
-			p = blanks(s, q+1)
-		}
-		v := t.valueAt(t.wrapped(p))
-		end := closingQuotes(s, v.to)
-		switch {
-		case v.quoted && (v.closed || v.head) && v.to > v.from:
-			text := s[v.from:v.to]
-			switch {
-			case !secretArgument(text):
-			case key && len(text) >= 10, known && (texts+others > 0 || len(text) >= 16 && tokenKind.likely(text)), texts > 0 && (texts+others > 1 || !wordy(text) || strings.HasSuffix(name, "begin")):
-				out = append(out, span{lo: v.from, hi: v.to})
-			}
-			texts++
-			p = end
-			if byteIn(s, p, ".)") { // "x".toCharArray()
-				p = find(s, p, min(len(s), p+40), ",)\n")
-				p = endOf(s, p, 2, oneOf(")"))
-			}
-		default:
-			// Another value; one with blanks in it is a text.
-			if v.quoted {
-				q := strings.IndexByte(s[v.from:min(len(s), v.from+200)], s[v.from-1])
-				if q < 0 {
-					return out
-				}
-				p = v.from + q + 1
-				texts++
-				break
-			}
-			if p = endOf(s, p, 60, wordBytes.or(".$[]->&*")); byteIn(s, p, "(") && byteIn(s, p+1, ")") {
-				p += 2
-			}
-			others++
-		}
-		if p = blanks(s, p); !byteIn(s, p, ",;") {
-			break
-		}
-	}
-	return out
+	return p
 }
 
-// knownCalls end the names of calls that get a credential, openCalls of those that may, keyCalls of
-// those whose every text is one.
-var knownCalls, openCalls, keyCalls = callNames("knownCalls"), callNames("openCalls"), callNames("keyCalls")
-
-func callNames(list string) func() *endings {
-	return sync.OnceValue(func() *endings { return endingsOf(wordsOf(list)...) })
+// argument reads the argument behind the sign at i, and is where the next one's sign is, or -1.
+func (c *credentials) argument(i int) int {
+	s := c.s
+	p := blanks(s, i+1)
+	if j := lineBreak(s, p); j > 0 {
+		p = blanks(s, p+j)
+	}
+	if q := endOf(s, p, 24, wordBytes); byteIn(s, q, "=:") { // a named argument
+		p = blanks(s, q+1)
+	}
+	switch v := c.valueAt(c.wrapped(p)); {
+	case v.quoted && (v.closed || v.head) && v.to > v.from:
+		if c.secret(s[v.from:v.to]) {
+			c.out = append(c.out, span{lo: v.from, hi: v.to})
+		}
+		c.texts++
+		if p = closingQuotes(s, v.to); byteIn(s, p, ".)") { // "x".toCharArray()
+			p = find(s, p, min(len(s), p+40), ",)\n")
+			p = endOf(s, p, 2, oneOf(")"))
+		}
+	case v.quoted: // a text with blanks in it
+		q := strings.IndexByte(s[v.from:min(len(s), v.from+200)], s[v.from-1])
+		if q < 0 {
+			return -1
+		}
+		p = v.from + q + 1
+		c.texts++
+	default:
+		if p = endOf(s, p, 60, wordBytes.or(".$[]->&*")); byteIn(s, p, "(") && byteIn(s, p+1, ")") {
+			p += 2
+		}
+		c.others++
+	}
+	if p = blanks(s, p); !byteIn(s, p, ",;") {
+		return -1
+	}
+	return p
 }
 
-func lineBreakAt(s string, i int) int {
-	if i >= len(s) {
-		return 0
+// secret judges a text by what is before it.
+func (c *credentials) secret(v string) bool {
+	switch read := c.texts + c.others; {
+	case !secretArgument(v):
+		return false
+	case c.key && len(v) >= 10, c.known && (read > 0 || len(v) >= 16 && tokenKind.likely(v)):
+		return true
+	default:
+		return c.texts > 0 && (c.known || !manyWords(v)) && (read > 1 || !wordy(v) || c.begin)
 	}
-	return lineBreak(s, i)
 }
 
 // secretArgument reports whether a text can be the password of a call that gets one.
 func secretArgument(v string) bool {
-	return (passwordKind.likely(v) || chosenShape(v, true)) && !placeholder(v) && !strings.ContainsAny(v, "/=;,<>\\") || tokenKind.likely(v) && len(v) >= 20 || isHexText(strings.TrimPrefix(v, "0x")) && len(v) >= 64
+	return certainShape(v) && !strings.ContainsAny(v, "/=;,<>\\") || tokenKind.likely(v) && len(v) >= 20 || isHexText(strings.TrimPrefix(v, "0x")) && len(v) >= 64
 }
-
-// fields are words of what a text is typed into.
-var fieldWords = wordsOf("fieldWords")
 
 // typedSecret reads the text that a method, which has what is at i in its name, enters into a field
 // that the line before it calls a secret's.
@@ -121,8 +124,9 @@ func typedSecret(t *text, i int) []span {
 	for n := 0; n < 4 && p < end; n++ {
 		p = find(s, p, end, "\"'`")
 		v := t.valueAt(p)
-		if v.quoted && (v.closed || v.head) && chosenShape(s[v.from:v.to], true) && !placeholder(s[v.from:v.to]) && !containsOne(strings.ToLower(s[v.from:v.to]), fieldWords...) {
-			return []span{{lo: v.from, hi: v.to}}
+		text, _, key := strings.Cut(s[v.from:v.to], "{") // Cypress: x{enter}
+		if v.quoted && (v.closed || v.head || key) && (certainShape(text) || len(text) >= 4 && only(text, digitBytes)) && !containsOne(strings.ToLower(text), fieldWords...) {
+			return []span{{lo: v.from, hi: v.from + len(text)}}
 		}
 		if p = find(s, min(end, v.from), end, s[p:min(len(s), p+1)]+"\n"); p < end {
 			p++

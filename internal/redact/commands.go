@@ -13,6 +13,7 @@ const (
 	lastWord   = "last"   // the last word, if a flag says that it is one
 	cookieForm = "cookie" // a cookie
 	oracleUser = "/"      // user/password, with @host behind it
+	anyMember  = "="      // name=value, whatever the name is
 )
 
 // command is a program that takes secrets on its command line.
@@ -143,6 +144,9 @@ func (c *command) nameAt(s string, i int) (lo, hi int) {
 	for n, name := range c.names {
 		lo := i - c.before[n]
 		hi := lo + len(name)
+		if strings.HasPrefix(s[min(hi, len(s)):], ".exe") {
+			hi += len(".exe")
+		}
 		if lo >= 0 && byteIn(s, hi, " \t") && strings.HasPrefix(s[lo:], name) && boundaryBefore(s, lo) {
 			return lo, hi
 		}
@@ -152,21 +156,11 @@ func (c *command) nameAt(s string, i int) (lo, hi int) {
 
 // secretArgument reads the secret of one word, if it has one or leads to one.
 func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) {
-	s := t.s
-	w := words[n]
-	v := s[w.lo:w.hi]
-	for _, lead := range c.words {
-		if (v == lead || strings.HasSuffix(lead, ":") && strings.HasPrefix(v, lead)) && n+1+c.skip < len(words) {
-			next := words[n+1+c.skip]
-			if strings.HasPrefix(s[next.lo:], "--") {
-				next = words[len(words)-1]
-			}
-			got := s[next.lo:next.hi]
-			if t.isLiteral(next, got) && (c.skip > 0 || len(got) >= 10 && !wordy(got) || passwordKind.likely(got)) && !looksLikeCode(got, true) {
-				return t.part(next, c.sign)
-			}
-		}
+	if sp, ok := t.afterWord(c, words, n); ok {
+		return sp, ok
 	}
+	w := words[n]
+	v := t.s[w.lo:w.hi]
 	switch at := strings.LastIndexByte(v, '@'); {
 	case c.sign == lastWord && len(v) > 1 && v[0] == '-' && strings.Contains(v, "b") && n+2 < len(words):
 		return t.part(words[len(words)-1], "")
@@ -174,13 +168,42 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 		// user/password@host, also behind userid=.
 		w.lo += strings.LastIndexByte(v[:max(0, strings.IndexByte(v, '/'))], '=') + 1
 		if at > 0 {
-			w.hi = w.lo + strings.LastIndexByte(s[w.lo:w.hi], '@')
+			w.hi = w.lo + strings.LastIndexByte(t.s[w.lo:w.hi], '@')
 		}
 		return t.part(w, oracleUser)
+	case c.sign == anyMember:
+		return t.part(w, anyMember)
 	case c.sign == userInfo && n > 0 && at >= 0:
 		w.hi = w.lo + at
 		return t.part(w, ":")
 	}
+	return t.afterFlag(c, words, n)
+}
+
+// afterWord reads the secret that is a word by itself, if the nth word leads to it.
+func (t *text) afterWord(c *command, words []argument, n int) (span, bool) {
+	s := t.s
+	v := s[words[n].lo:words[n].hi]
+	for _, lead := range c.words {
+		if v != lead && !(strings.HasSuffix(lead, ":") && strings.HasPrefix(v, lead)) || n+1+c.skip >= len(words) {
+			continue
+		}
+		next := words[n+1+c.skip]
+		if strings.HasPrefix(s[next.lo:], "--") {
+			next = words[len(words)-1]
+		}
+		got := s[next.lo:next.hi]
+		if t.isLiteral(next, got) && (c.skip > 0 || len(got) >= 10 && !wordy(got) || passwordKind.likely(got)) && !looksLikeCode(got, true) {
+			return t.part(next, c.sign)
+		}
+	}
+	return span{}, false
+}
+
+// afterFlag reads the secret behind a flag, which is the nth word or begins it.
+func (t *text) afterFlag(c *command, words []argument, n int) (span, bool) {
+	w := words[n]
+	v := t.s[w.lo:w.hi]
 	for _, f := range c.flags {
 		if w.flag != "" {
 			if w.flag == f {
@@ -214,7 +237,7 @@ func (t *text) part(w argument, sign string) (span, bool) {
 	if sign != "" {
 		user, password, found := strings.Cut(s[w.lo:w.hi], sign)
 		switch {
-		case !found, sign == "pass:" && user != "", sign == oracleUser && (user == "" || !only(user, wordBytes)):
+		case !found, sign == "pass:" && user != "", sign == oracleUser && (user == "" || !only(user, wordBytes)), sign == anyMember && !tokenKind.likely(password):
 			return span{}, false
 		case len(password) <= 1 && sign == ":" && len(user) > 9 && unwordy(match{text: user, hi: len(user)}):
 			// A key that needs no password is in the user's place.
@@ -235,7 +258,7 @@ func (t *text) isLiteral(w argument, v string) bool {
 	if t.isCutAt(w.hi) {
 		return len(v) >= headMin && !placeholder(v) && strings.IndexByte("$-<", v[0]) < 0
 	}
-	return literalValue(v)
+	return literalValue(v) || manyWords(v)
 }
 
 // words reads the words of a command from its name on: to the line's end, or to

@@ -31,43 +31,11 @@ func netrcLogin(s string) bool {
 	return false
 }
 
-func notPlaceholder(m match) bool { return !placeholder(m.value()) }
-
-// secureString distinguishes a text, in quotes or not, from a variable and a word.
-func secureString(m match) bool {
-	return m.lo > 0 && strings.IndexByte("\"'", m.text[m.lo-1]) >= 0 && notPlaceholder(m) || literal(m)
-}
-
-// sqlPassword is secureString for a statement in capitals, and literal for one that may be prose.
-func sqlPassword(m match) bool {
-	return m.text[m.at:m.at+4] == "TIFI" && secureString(m) || literal(m)
-}
-
-// base32Seed distinguishes the seed of one-time passwords from words.
-func base32Seed(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") }
-
-// sessionToken distinguishes a random value from a session's number.
-func sessionToken(m match) bool {
-	v := m.value()
-	return m.head && len(v) >= 8 && upperLower(v) && hasDigit(v) || !m.head && unwordy(m)
-}
-
-// imapLogin reports whether one blank and, behind a word in lower case, an address
-// is behind the word.
-func imapLogin(s string) bool {
-	return byteIn(s, 5, " ") && (s[0] == 'L' || strings.IndexByte(s[6:min(len(s), 68)], '@') > 0)
-}
-
 // pairBehind reports whether a name with a sign and another word is behind a word.
 func pairBehind(s string) bool {
 	i := endOf(s, endOf(s, 0, 12, letterBytes.or("-")), 8, oneOf(" \t\\\"'`:=,"))
 	j := endOf(s, i, 41, wordBytes.or(".@-"))
 	return j > i && byteIn(s, j, ":%") && j+5 < len(s) && s[j+1] > ' '
-}
-
-// sessionValue reports whether a sign of assignment is behind the word session.
-func sessionValue(s string) bool {
-	return len(s) > 16 && strings.ContainsAny(s[7:14], "=:")
 }
 
 // chosen distinguishes a password that a person may have chosen.
@@ -76,10 +44,8 @@ func chosen(m match) bool {
 	return passwordKind.likely(v) || m.head && hasDigit(v) && !placeholder(v) && !isVersion(v)
 }
 
-// afterPassword reports whether a text before the match says that it is a secret.
-func afterPassword(m match) bool {
-	return !m.head && literal(m) && containsOne(m.text[max(0, m.at-300):m.at], "expect", "spawn", "assword", "assphrase", "ecret", "oken")
-}
+// certain distinguishes a password from a placeholder, where only a password can be.
+func certain(m match) bool { return certainShape(m.value()) || chosen(m) }
 
 // userAndPassword reads the password behind the flag at i, if the command's user is
 // before it.
@@ -109,7 +75,7 @@ func literalValue(v string) bool {
 		return false
 	}
 	letters, digits, symbols := count(v)
-	return digits > 0 && letters > 0 || symbols > 0 && strings.ContainsAny(v, "!@#$%^&*?~+") || letters == 0 && digits >= 8 || upperLower(v) && random(v)
+	return digits > 0 && letters > 0 || symbols > 0 && strings.ContainsAny(v, "!@#$%^&*?~+") || letters == 0 && digits >= 8 || upperLower(v) && random(v) || oddCase(v)
 }
 
 // bearer distinguishes tokens from prose about bearers.

@@ -73,20 +73,25 @@ func opening(re *syntax.Regexp) (sets []byteSet, whole bool) {
 		}
 		return sets, whole
 	case re.Op == syntax.OpAlternate:
-		sets, whole = opening(re.Sub[0])
-		for _, sub := range re.Sub[1:] {
-			part, all := opening(sub)
-			whole = whole && all && len(part) == len(sets)
-			sets = sets[:min(len(sets), len(part))]
-			for n := range sets {
-				for c, in := range part[n] {
-					sets[n][c] = sets[n][c] || in
-				}
-			}
-		}
-		return sets, whole
+		return openingOfAny(re.Sub)
 	}
 	return nil, false
+}
+
+// openingOfAny is opening for expressions of which one matches.
+func openingOfAny(subs []*syntax.Regexp) (sets []byteSet, whole bool) {
+	sets, whole = opening(subs[0])
+	for _, sub := range subs[1:] {
+		part, all := opening(sub)
+		whole = whole && all && len(part) == len(sets)
+		sets = sets[:min(len(sets), len(part))]
+		for n := range sets {
+			for c, in := range part[n] {
+				sets[n][c] = sets[n][c] || in
+			}
+		}
+	}
+	return sets, whole
 }
 
 // heads writes the expression of all beginnings of re's matches. A group stays

@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// Schemes of authorization: those with the secret alone behind them, and those
-// with fields, of which one is the secret.
-var (
-	plainSchemes = wordsOf("plainSchemes")
-	fieldSchemes = wordsOf("fieldSchemes")
-)
-
 // headerValue is where the value of the header begins whose name ends at i, in
 // any way to write headers, or 0.
 func headerValue(s string, i int) int {
@@ -51,46 +44,59 @@ func authHeader(t *text, i int) []span {
 	scheme := strings.ToLower(s[p:word])
 	fields := slices.Contains(fieldSchemes, scheme)
 	known := fields || slices.Contains(plainSchemes, scheme)
-	switch {
-	case known && q > word:
+	if known && q > word {
 		p = q
-	case q == word+1 && q < len(s) && strings.IndexByte("\"'`$#", s[q]) < 0 && lineBreak(s, q) == 0:
-		// A scheme that is not in the table.
-		v := t.valueAt(q)
-		if v.to-v.from >= 16 && !wordy(s[v.from:v.to]) && !placeholder(s[v.from:v.to]) && !v.quoted {
-			return []span{{lo: v.from, hi: v.to}}
-		}
-		return nil
+	} else if q == word+1 && q < len(s) && strings.IndexByte("\"'`$#", s[q]) < 0 && lineBreak(s, q) == 0 {
+		return t.otherScheme(q)
 	}
 	end := p
 	for end < len(s) && end-p < longestValue && isCredential(s, end) {
 		end++
 	}
-	open := end-p == longestValue
-	if fields || known && end < len(s) && s[end] == '=' || known && fold(s[p:], "token=") {
-		// Fields: all of them up to the line's end, or the closing quote.
-		end = lineEnd(s, p, 1<<10)
-		if !strings.Contains(s[p:end], "=") {
-			return nil
-		}
-		if cut := strings.IndexAny(s[p:end], "'`"); cut > 0 {
-			end = p + cut
-		}
-		return []span{{lo: p, hi: beforeBlanks(s, end)}}
-	}
-	v := strings.TrimRight(s[p:end], ".")
-	head := t.isCutAt(end)
 	switch {
-	case len(v) < 8 && !(head && len(v) >= headMin), placeholder(v), byteIn(s, end, "<{("):
+	case fields, known && (byteIn(s, end, "=") || fold(s[p:], "token=")):
+		return headerFields(s, p)
+	case !t.credential(p, end, known):
 		return nil
-	case known:
-	case head && words(v), !head && (len(v) < 16 || wordy(v) || digitRuns(v) < 2):
-		return nil
-	}
-	if open {
+	case end-p == longestValue:
 		end = follow(s, end)
 	}
 	return []span{{lo: p, hi: end}}
+}
+
+// otherScheme reads the credential at i behind a scheme that is not in the table.
+func (t *text) otherScheme(i int) []span {
+	v := t.valueAt(i)
+	if text := t.s[v.from:v.to]; len(text) < 16 || wordy(text) || placeholder(text) || v.quoted {
+		return nil
+	}
+	return []span{{lo: v.from, hi: v.to}}
+}
+
+// headerFields are all fields up to the line's end, or the closing quote.
+func headerFields(s string, i int) []span {
+	fields := s[i:lineEnd(s, i, 1<<10)]
+	if !strings.Contains(fields, "=") {
+		return nil
+	}
+	if cut := strings.IndexAny(fields, "'`"); cut > 0 {
+		fields = fields[:cut]
+	}
+	return []span{{lo: i, hi: beforeBlanks(s, i+len(fields))}}
+}
+
+// credential judges what is between two places of a header, behind a known scheme or alone.
+func (t *text) credential(lo, hi int, known bool) bool {
+	v, head := strings.TrimRight(t.s[lo:hi], "."), t.isCutAt(hi)
+	switch {
+	case len(v) < 8 && !(head && len(v) >= headMin), placeholder(v), byteIn(t.s, hi, "<{("):
+		return false
+	case known:
+		return true
+	case head:
+		return !words(v)
+	}
+	return len(v) >= 16 && !wordy(v) && digitRuns(v) > 1
 }
 
 func isCredential(s string, i int) bool {
@@ -169,26 +175,38 @@ func urlUser(t *text, i int) []span {
 	if s[i] != ':' || i == 0 || !isWord(s[i-1]) {
 		return nil
 	}
-	p := i + 1
-	for range 2 {
-		p = endOf(s, p, len(s), oneOf(`\`))
-		if !byteIn(s, p, "/") {
-			return nil
-		}
-		p++
-	}
-	const userMost, most = 160, 400
-	user := find(s, p, min(len(s), p+userMost), " \t\r\n/?#:@\"'<>\\")
-	if !byteIn(s, user, ":@") {
-		if t.isCutAt(user) || t.nextMark(p, user) >= 0 {
-			return t.cutUser(p, user)
-		}
+	p := behindScheme(s, i+1)
+	if p < 0 {
 		return nil
 	}
-	if s[user] == '@' {
+	const most = 160
+	user := find(s, p, min(len(s), p+most), " \t\r\n/?#:@\"'<>\\")
+	switch {
+	case byteIn(s, user, "@"):
 		return t.userToken(p, user)
+	case byteIn(s, user, ":"):
+		return t.urlPassword(p, user)
+	case t.isCutAt(user) || t.nextMark(p, user) >= 0:
+		return t.cutUser(p, user)
 	}
-	lo := user + 1
+	return nil
+}
+
+// behindScheme is where the host of an address is behind two slashes at i, or -1.
+func behindScheme(s string, i int) int {
+	for range 2 {
+		if i = endOf(s, i, len(s), oneOf(`\`)); !byteIn(s, i, "/") {
+			return -1
+		}
+		i++
+	}
+	return i
+}
+
+// urlPassword reads the password behind the user between two places of an address.
+func (t *text) urlPassword(from, to int) []span {
+	const most = 400
+	s, lo := t.s, to+1
 	hi, end := lo, -1
 	for hi < len(s) && hi-lo < most && inPassword(s, hi) && !(t.cut && ellipsis(s[hi:])) {
 		if s[hi] == '@' && hostAt(s, hi+1) {
@@ -199,18 +217,18 @@ func urlUser(t *text, i int) []span {
 		}
 		hi++
 	}
+	name := s[from:to]
 	if end < 0 {
-		if s[p:user] != "arn" && (lo == len(s) || s[lo] != '{') && t.isCutAt(hi) && hi-lo >= headMin && !port(s[lo:hi]) && !fewLower(s[lo:hi]) && notPlaceholder(match{text: s, lo: lo, hi: hi}) {
+		if v := s[lo:hi]; name != "arn" && !byteIn(s, lo, "{") && t.isCutAt(hi) && len(v) >= headMin && !port(v) && !fewLower(v) && !placeholder(v) {
 			return []span{{lo: lo, hi: hi}}
 		}
 		return nil
 	}
-	v, name := s[lo:end], s[p:user]
-	switch {
+	switch v := s[lo:end]; {
 	case port(v) || name == "arn":
 		return nil
 	case v == "" || v == "x-oauth-basic":
-		return t.userToken(p, user)
+		return t.userToken(from, to)
 	case len(v) < 3 || placeholder(v) || v == name || v[0] == '$':
 		return nil
 	}
@@ -220,7 +238,7 @@ func urlUser(t *text, i int) []span {
 // port distinguishes a port, with a path behind it, from a password.
 func port(v string) bool {
 	n := endOf(v, 0, len(v), digitBytes)
-	return n > 0 && n <= 5 && (n == len(v) || byteIn(v, n, "/?#\\,"))
+	return n > 0 && n <= 5 && (n == len(v) || byteIn(v, n, "/?#\\,;)"))
 }
 
 // inPassword reports what the password of an address may hold: any sign but white
@@ -254,10 +272,7 @@ func hostAt(s string, i int) bool {
 // userToken is the token in the place of a user.
 func (t *text) userToken(lo, hi int) []span {
 	v := t.s[lo:hi]
-	if len(v) < 16 || wordy(v) || digitRuns(v) < 2 || placeholder(v) || t.s[hi] == '@' && !hostAt(t.s, hi+1) && !t.isCutAt(hi+1) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(len(v) < 16 || wordy(v) || digitRuns(v) < 2 || placeholder(v) || t.s[hi] == '@' && !hostAt(t.s, hi+1) && !t.isCutAt(hi+1), lo, hi)
 }
 
 // cutUser is the beginning of a token in the place of a user, at a cut.
@@ -266,8 +281,5 @@ func (t *text) cutUser(lo, hi int) []span {
 		hi = mark
 	}
 	v := t.s[lo:hi]
-	if len(v) < 8 || strings.Contains(v, ".") || wordy(v) || !t.isCutAt(hi) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(len(v) < 8 || strings.Contains(v, ".") || wordy(v) || endsInOne(t.s[:lo-len("://")], "ipfs", "ipns") || !t.isCutAt(hi), lo, hi)
 }

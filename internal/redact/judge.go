@@ -14,7 +14,7 @@ func (t *text) isSecret(a *assignment) bool {
 	if c.short() {
 		return false
 	}
-	c.env = a.sign == "=" && a.near && (strings.ToUpper(a.name) == a.name || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
+	c.env = a.variable()
 	if c.is(noValues) {
 		return false
 	}
@@ -30,13 +30,18 @@ func (t *text) isSecret(a *assignment) bool {
 	}
 	c.data = c.env || c.flag || c.element() || c.cell() || c.printed() || a.sign == " " || a.quotedName && a.quoted && (a.sign == ":" || a.sign == "=>")
 	c.letters, c.digits, c.symbols = count(c.v)
-	switch a.kind {
+	switch c.kind {
 	case keyKind:
 		return c.decide(keyReasons)
 	case passwordKind:
 		return c.decide(passwordReasons) || c.decide(tokenReasons)
 	}
 	return c.decide(tokenReasons)
+}
+
+// variable reports a variable of the environment.
+func (a *assignment) variable() bool {
+	return a.sign == "=" && a.near && (strings.ToUpper(a.name) == a.name || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
 }
 
 // candidate is a value beside a telling name, with what the properties and reasons ask of it.
@@ -125,8 +130,6 @@ func longNumber(v string) bool {
 	return false
 }
 
-var bitNumbers = wordsOf("bitNumbers")
-
 // noWholeValues are what is no value, if no cut ends it.
 var noWholeValues = []property{
 	{"a call, or a type with parameters", func(c *candidate) bool {
@@ -186,7 +189,7 @@ func (c *candidate) strong() bool { return strings.ContainsAny(c.v, "!@#$%^&*?~+
 // certain reports a value that nothing but a password is in the place of: behind a
 // flag's sign, in a statement of SQL.
 func (c *candidate) certain() bool {
-	return c.flag && c.sign == "=" && c.kind == passwordKind || c.quoted && c.closed && c.sign == " " && strings.EqualFold(c.name, "password") && c.inSQL()
+	return c.flag && c.sign == "=" && c.kind == passwordKind || c.quoted && c.closed && c.sign == " " && (strings.EqualFold(c.name, "password") && c.inSQL() || strings.EqualFold(c.name, "key"))
 }
 
 func (c *candidate) inSQL() bool {
@@ -207,7 +210,7 @@ var passwordReasons = []reason{
 	}},
 	{"no letters: a number, unless it is long", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits: a word, unless it has signs", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
-		return c.passphrase() || (c.quoted && c.closed && c.sign != "," || c.ends && c.sign != " ") && oddCase(c.v) || c.quotedName && c.quoted && c.closed && len(c.v) >= 8 && upperLower(c.v) && !words(c.v) || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
+		return c.passphrase() || c.near && len(c.v) >= 8 && c.strong() && c.t.besideSettings(c.lo) || c.placed() && manyWords(c.v) || (c.quoted && c.closed && c.sign != "," || c.ends && c.sign != " ") && oddCase(c.v) || c.quotedName && c.quoted && c.closed && len(c.v) >= 8 && upperLower(c.v) && !words(c.v) || (c.env || c.quoted) && len(c.v) >= 8 && (entropy(c.v) >= 2.8 && c.strong() || gibberish(c.v) && !namesPassword(c.v)) ||
 			len(c.v) >= 9 && gibberish(c.v) && (c.data || c.ends && (c.sign == ":" && !c.near || c.sign == "=" && upperLower(c.v) || c.sign == "=>") || c.sign == "=" && c.near && (c.ends || c.t.besideSettings(c.lo)) || c.ends && c.strong())
 	}},
 	{"the name of a variable for a password", func(c *candidate) bool { return !c.data && namesPassword(c.v) }, never},
@@ -235,6 +238,12 @@ func (c *candidate) passphrase() bool {
 	return (c.env || containsOne(low, "phrase", "psk") && (c.quoted || c.ends || c.sign == "=") || c.quoted && c.closed && c.sign != "," && !strings.Contains(low, "class")) && strings.Count(c.v, "-") >= 3 && len(c.v) >= 16 && only(c.v, lowerBytes.or("-")) && !namesPassword(c.v)
 }
 
+// placed reports a value that its syntax makes one of the name: in quotes, at the end of its line, in a list
+// of settings.
+func (c *candidate) placed() bool {
+	return c.quoted && c.closed && c.sign != "," && c.sign != " " || c.ends && c.sign != " " && (c.sign != "=" || c.near) || c.env || c.element() || c.near && c.t.besideSettings(c.lo)
+}
+
 // setting reports a bare value with digits that nothing but its line or its list of
 // settings ends.
 func (c *candidate) setting() bool {
@@ -248,8 +257,11 @@ func (c *candidate) setting() bool {
 // connection or a form: user=x,password=y, or follows a flag that gives one.
 func (t *text) besideSettings(lo int) bool {
 	s := t.s
-	if lo < 2 {
+	if lo < 3 {
 		return false
+	}
+	if s[lo-1] == ' ' && s[lo-2] == ',' {
+		lo--
 	}
 	word := s[startOf(s, lo-1, 60, wordBytes.or("=./:-@%")) : lo-1]
 	switch s[lo-1] {
@@ -263,9 +275,6 @@ func (t *text) besideSettings(lo int) bool {
 	}
 	return false
 }
-
-// settingFlags come before a setting on a command line.
-var settingFlags = wordsOf("settingFlags")
 
 // keyReasons judge the value of a name that means much else, too.
 var keyReasons = []reason{
@@ -315,16 +324,12 @@ var tokenReasons = []reason{
 		return wordy(c.v) && c.digits > 0 && !(upperLower(c.v) && random(c.v)) && !(c.env && strings.ContainsAny(c.v, "!@#%^&*?~+"))
 	}, never},
 	{"an argument that could be a name", func(c *candidate) bool { return c.sign == "," && !random(c.v) && digitRuns(c.v) < 2 }, never},
-	{"prose", (*candidate).prose, func(c *candidate) bool {
-		return len(c.v) >= 12 && digitRuns(c.v) > 1
-	}},
+	{"prose", (*candidate).prose, func(c *candidate) bool { return len(c.v) >= 12 && digitRuns(c.v) > 1 }},
 	{"letters alone", func(c *candidate) bool { return c.digits == 0 && c.symbols == 0 }, func(c *candidate) bool {
 		return upperLower(c.v) && (len(c.v) >= 20 && entropy(c.v) >= 3.9 && !words(c.v) || len(c.v) >= 16 && random(c.v)) ||
 			len(c.v) >= 10 && (c.quoted || c.data) && gibberish(c.v)
 	}},
-	{"no letters", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool {
-		return c.kind == passwordKind && len(c.v) >= 8 && (c.env || c.quoted)
-	}},
+	{"no letters", func(c *candidate) bool { return c.letters == 0 }, func(c *candidate) bool { return c.kind == passwordKind && len(c.v) >= 8 && (c.env || c.quoted) }},
 	{"no digits", func(c *candidate) bool { return c.digits == 0 }, func(c *candidate) bool {
 		return (c.env || c.quoted) && c.kind == passwordKind && len(c.v) >= 8 && entropy(c.v) >= 2.8 && strings.ContainsAny(c.v, "!@#$%^&*?~")
 	}},
@@ -333,9 +338,7 @@ var tokenReasons = []reason{
 		return c.symbols == 0 && len(c.v) >= 20 && !upperLower(c.v) && entropy(c.v) >= 3.3
 	}, always},
 	{"a variable, a flag, or a column", func(c *candidate) bool { return c.env || c.flag || c.sign == " " }, func(c *candidate) bool { return len(c.v) >= 8 && entropy(c.v) >= 2.5 }},
-	{"a text, or data", func(c *candidate) bool { return c.quoted || c.data }, func(c *candidate) bool {
-		return len(c.v) >= 8 && entropy(c.v) >= 2.8
-	}},
+	{"a text, or data", func(c *candidate) bool { return c.quoted || c.data }, func(c *candidate) bool { return len(c.v) >= 8 && entropy(c.v) >= 2.8 }},
 	{"the last of its line", func(c *candidate) bool { return c.ends }, func(c *candidate) bool { return len(c.v) >= 10 && digitRuns(c.v) > 1 }},
 	{"program text or prose", always, func(c *candidate) bool {
 		return len(c.v) >= 12 && entropy(c.v) >= 3.0 && (digitRuns(c.v) > 2 || c.symbols > 0 && c.digits >= 2 && !identifier(c.v))
@@ -346,9 +349,6 @@ var tokenReasons = []reason{
 func namesPassword(v string) bool {
 	return containsOne(strings.ToLower(v), "password", "passwd", "passwort", "secret", "token", "input", "field", "user") && wordy(v)
 }
-
-// settingWords are names that a blank parts from their value.
-var settingWords = wordsOf("settingWords")
 
 // behindBlank reports whether only blanks between a name and a value make
 // an assignment: of a flag, in a setting, in a column of names, in SQL.
@@ -431,6 +431,3 @@ func endsStatement(s string, i int) bool {
 func columnsBefore(before string) bool {
 	return strings.Trim(before, " \t-+#*/>;:|│\"'0123456789") == "" || endsInOne(before, "| ", "] ", "Z ", ") ")
 }
-
-// commandWords are before a name and a value that a blank parts.
-var commandWords = wordsOf("commandWords")

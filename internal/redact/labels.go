@@ -21,6 +21,9 @@ func (k kind) likely(v string) bool {
 	return len(v) >= 8 && literalValue(v) && (digits > 1 || !wordy(v) || strings.ContainsAny(v, "!@#$%^&*?")) && !namesPassword(v)
 }
 
+// likelyLine is likely for a line that is no checksum alone.
+func (k kind) likelyLine(v string) bool { return k.likely(v) && !(isHexText(v) && len(v) == 40) }
+
 // isVersion reports a date, a time, a version, an address of a machine, a size.
 func isVersion(v string) bool {
 	return strings.HasPrefix(v, "HTTP/") || strings.Trim(v, digits+".:-/+TZvVx,%KMGiBms") == "" || strings.Contains(v, "@") && strings.Contains(v[strings.IndexByte(v, '@'):], ".")
@@ -55,7 +58,7 @@ func (t *text) fallback(a *assignment, _ int) []span {
 
 // lineOf reads the word that is alone in the line behind the one that ends at i, or
 // behind an empty one.
-func (t *text) lineOf(k kind, i int) []span {
+func (t *text) lineOf(i int, likely func(string) bool) []span {
 	s := t.s
 	for range 2 {
 		next := nextLine(s, i)
@@ -63,7 +66,10 @@ func (t *text) lineOf(k kind, i int) []span {
 			return nil
 		}
 		i = lineEnd(s, next, keyLine)
-		lo := next + endOf(s[next:i], 0, 80, oneOf(" \t>|-\"'"))
+		lo := next + endOf(s[next:i], 0, 80, oneOf(" \t><|-\"'"))
+		if strings.HasPrefix(s[lo:], "Out[") { // IPython
+			lo = closingQuotes(s, blanks(s, endOf(s, lo, 12, alnumBytes.or("[]:"))))
+		}
 		if n := endOf(s[:i], lo, 3, digitBytes); n > lo && byteIn(s, n, ")") {
 			lo = closingQuotes(s, blanks(s, n+1))
 		}
@@ -71,16 +77,13 @@ func (t *text) lineOf(k kind, i int) []span {
 		if lo == i {
 			continue
 		}
-		if v := s[lo:hi]; only(s[hi:i], oneOf(" \t\"")) && len(v) >= 8 && k.likely(v) && !(isHexText(v) && len(v) == 40) {
+		if v := s[lo:hi]; only(s[hi:i], oneOf(" \t\"'")) && len(v) >= 8 && likely(v) && !(v[0] == '@' && identifier(v[1:])) {
 			return []span{{lo: lo, hi: hi}}
 		}
 		return nil
 	}
 	return nil
 }
-
-// typing are methods that enter a text into a field, or set it.
-var typing = wordsOf("typing")
 
 // call reads the value that a call gets whose name, which ends at i, tells of it:
 // setPassword("x"), .withToken("x"), password{"x"}, passwordField.sendKeys("x").
@@ -124,13 +127,7 @@ func (t *text) call(a *assignment, i int) []span {
 
 // getter reports the name of a function that a name is given to, not a value.
 func getter(name string) bool {
-	low := strings.ToLower(name)
-	for _, head := range [...]string{"get", "find", "read", "load", "fetch", "ask", "prompt", "lookup", "has", "is", "need", "require", "expect", "test", "delete", "remove"} {
-		if strings.HasPrefix(low, head) {
-			return true
-		}
-	}
-	return false
+	return hasOnePrefix(strings.ToLower(name), getters...)
 }
 
 // wrapped is where the text begins that a conversion at i gets, as in []byte("x"),
@@ -147,11 +144,11 @@ func (t *text) wrapped(i int) int {
 		return j
 	}
 	for range 2 {
-		k := endOf(s, j, 48, wordBytes.or(".:[]<>-"))
+		k := endOf(s, j, 48, wordBytes.or(".:[]<>-!"))
 		if k == j {
 			return i
 		}
-		switch name := strings.TrimRight(s[j:k], "_.:[]<>-"); {
+		switch name := strings.TrimRight(s[j:k], "_.:[]<>-!"); {
 		case byteIn(s, k, " ") && name == "ConvertTo-SecureString":
 			k++
 			if strings.HasPrefix(s[k:], "-String ") {
@@ -171,6 +168,3 @@ func (t *text) wrapped(i int) int {
 	}
 	return i
 }
-
-// conversions make a value of a text, and change nothing of it.
-var conversions = wordsOf("conversions")

@@ -75,9 +75,6 @@ func recognizable(v, rule string) bool {
 	return len(v) >= 10 && kinds >= 3 && letters > 0 || random(v) || slices.Contains(certainRules, rule) && digits > 0 && letters > 0
 }
 
-// certainRules find what only a secret can be in the place of.
-var certainRules = wordsOf("certainRules")
-
 // Values returns what was removed from the texts of the events whose offsets belong to a task,
 // the longest first, and at most a hundred.
 func (m *Memory) Values(belongs func(offset int64) bool) []Value {

@@ -30,9 +30,6 @@ const (
 	mnemonicLeast  = 12
 )
 
-// mnemonicHints tell of a mnemonic behind them.
-var mnemonicHints = wordsOf("mnemonicHints")
-
 // mnemonicRules find the seeds of wallets.
 func mnemonicRules() []*rule {
 	hinted := &rule{name: "mnemonic", read: hintedMnemonic}
@@ -50,14 +47,17 @@ func mnemonicRules() []*rule {
 func hintedMnemonic(t *text, i int) []span {
 	s := t.s
 	for p := endOf(s, i, 20, letterBytes); p < len(s) && p < i+80; {
-		p = endOf(s, p, 20, betweenWords.or(" :=[({<>\\,.\"'`_-\n"))
+		p = endOf(s, p, 20, betweenWords.or(" :=[({)<>\\,.\"'`_-\n"))
 		if out := mnemonic(t, p); out != nil {
 			return out
 		}
 		if out := t.foreignMnemonic(p); out != nil {
 			return out
 		}
-		end := endOf(s, p, 30, letterBytes)
+		end := p
+		for end < len(s) && end < p+30 && (letterBytes.has(s[end]) || s[end] >= utf8.RuneSelf) {
+			end++
+		}
 		if end == p {
 			return nil
 		}
@@ -91,7 +91,7 @@ func (t *text) foreignMnemonic(i int) []span {
 		return nil
 	}
 	for _, word := range words {
-		if n := utf8.RuneCountInString(word); n < 3 || n > 10 || strings.ToLower(word) != word || hasDigit(word) || slices.Contains(sentenceWords, word) || strings.ContainsAny(word, "-_/") {
+		if n := utf8.RuneCountInString(word); n < 3 && word[0] < 0xE0 || n > 10 || strings.ToLower(word) != word || hasDigit(word) || slices.Contains(sentenceWords, word) || strings.ContainsAny(word, "-_/") {
 			return nil
 		}
 	}
@@ -100,8 +100,6 @@ func (t *text) foreignMnemonic(i int) []span {
 
 // foreignBytes has the most words of the longest letters, with two blanks between them.
 const foreignBytes = 24 * (10*utf8.UTFMax + 2)
-
-var sentenceWords = wordsOf("sentenceWords")
 
 // recoveryCodes reads the codes behind words that announce them, of which a part is at i: groups of
 // letters and digits that hyphens join, or long numbers.
@@ -113,7 +111,7 @@ func recoveryCodes(t *text, i int) (out []span) {
 	}
 	for missed := 0; missed < 2 && p < len(s) && p < i+800; {
 		lo := endOf(s, p, 40, oneOf(" \t\r\n:=-*#[]\"',;.()"))
-		if n := lineBreakAt(s, lo); n > 0 {
+		if n := lineBreak(s, lo); n > 0 {
 			lo += n
 		}
 		p = endOf(s, lo, 80, alnumBytes.or("-"))
@@ -159,10 +157,7 @@ func mnemonic(t *text, i int) []span {
 		n++
 	}
 	t.mnemonic = hi
-	if n < mnemonicLeast || !inNoOrder(s[lo:hi]) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(n < mnemonicLeast || !inNoOrder(s[lo:hi]), lo, hi)
 }
 
 // inNoOrder reports words that are no sorted list, and of which few come again.

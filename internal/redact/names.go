@@ -31,8 +31,6 @@ var tellingWords = []struct {
 	{pairKind, wordsOf("pairEnds")},
 }
 
-var passwordEnds, tokenEnds = wordsOf("passwordEnds"), wordsOf("tokenEnds")
-
 // tellingWordsAt has the words of tellingWords, cut at their blanks, under their first byte.
 var tellingWordsAt = sync.OnceValue(func() *[256][]namedWord {
 	var at [256][]namedWord
@@ -84,82 +82,53 @@ func (a *assignment) tells(word int) bool {
 	rest := a.telling[word:]
 	low := strings.ToLower(a.telling[:word])
 	weak := a.kind == keyKind || slices.Contains(passwordEnds, low) || slices.Contains(tokenEnds, low) || low[0] == '_' || low[0] == '-'
-	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") {
-		return false
-	}
-	if rest != "" && harmlessName(a.telling) {
+	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") || rest != "" && harmlessName(a.telling) {
 		return false
 	}
 	if !weak && low != "token" {
 		return true
 	}
 	before := strings.TrimLeft(strings.ToLower(a.name[:len(a.name)-len(a.telling)]), "-")
-	// The word begins one: keypass, mysqlPassword, but not compass and monkey.
-	if weak && before != "" && isAlnum(before[len(before)-1]) && low != "_pw" && low != "-pw" {
-		c := a.telling[0]
-		upperWord := 'A' <= c && c <= 'Z' && a.telling[:2] != strings.ToUpper(a.telling[:2])
-		if !upperWord && !slices.Contains(knownBefore, before) && !(low == "key" && strings.HasSuffix(before, "master")) {
-			return false
-		}
+	if weak && !a.beginsWord(before, low) {
+		return false
 	}
 	before = strings.TrimRight(before, "_-")
 	return !(low == "token" && endsInOne(before, otherTokens...)) && !(a.kind == keyKind && endsInOne(before, otherKeys...))
 }
 
-// knownBefore are words that come before a telling one without a sign between.
-var knownBefore = wordsOf("knownBefore")
-
-// otherTokens come before the word token where it is the place in a list, or a
-// request's number.
-var otherTokens = wordsOf("otherTokens")
-
-// otherKeys are what comes before the word key in names that are not keys.
-var otherKeys = wordsOf("otherKeys")
-
-// harmlessEnds end names that speak of a secret but do not hold one.
-var harmlessEnds, harmlessWords = wordsOf("harmlessEnds"), wordSet("harmlessEnds")
-
-// endings are texts under their last byte.
-type endings [256][]string
-
-func endingsOf(texts ...string) *endings {
-	var of endings
-	for _, text := range texts {
-		last := text[len(text)-1]
-		of[last] = append(of[last], text)
+// beginsWord reports whether the telling word begins one behind what is before it in the name: keypass,
+// mysqlPassword, but not compass and monkey.
+func (a *assignment) beginsWord(before, low string) bool {
+	if before == "" || !isAlnum(before[len(before)-1]) || low == "_pw" || low == "-pw" {
+		return true
 	}
-	return &of
+	upperWord := upperBytes.has(a.telling[0]) && a.telling[:2] != strings.ToUpper(a.telling[:2])
+	return upperWord || slices.Contains(knownBefore, before) || low == "key" && strings.HasSuffix(before, "master")
 }
-
-// end reports whether s ends in one of them.
-func (e *endings) end(s string) bool {
-	return s != "" && endsInOne(s, e[s[len(s)-1]]...)
-}
-
-var harmless = sync.OnceValue(func() *endings { return endingsOf(harmlessEnds...) })
 
 func harmlessName(name string) bool {
 	return harmless().end(strings.ToLower(name[:startOf(name, len(name), len(name), oneOf("_-"))]))
 }
 
-// placeholders replace a secret as whole values.
-var placeholders = wordSet("placeholders")
-
 // placeholderParts mark a placeholder wherever they are in a value. Those that
 // random values may hold by chance count in others only.
-var placeholderParts = [...]string{
+var placeholderParts = []string{
 	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "u003cyour", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
 	"qwxhzgrpbj", "changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
 
-// placeholderPartsAt has the parts under their first byte.
-var placeholderPartsAt = sync.OnceValue(func() *[256][]string {
-	var at [256][]string
-	for _, part := range placeholderParts {
-		at[part[0]] = append(at[part[0]], part)
-	}
-	return &at
-})
+var placeholderPartsAt, answersAt, askersAt = byFirst(placeholderParts), byFirst(answers), byFirst(askers)
+
+// byFirst has texts under their first byte.
+func byFirst(texts []string) func() *[256][]string {
+	return sync.OnceValue(func() *[256][]string {
+		var at [256][]string
+		for _, text := range texts {
+			at[text[0]] = append(at[text[0]], text)
+		}
+		return &at
+	})
+}
 
 // placeholder reports whether a value only replaces a secret, or translates a word.
 func placeholder(v string) bool {
@@ -227,11 +196,6 @@ func (a *assignment) keyOf(s string) bool {
 	}
 	return true
 }
-
-// keyWords are before the word key, and a blank, where it is a secret one.
-var keyWords = setOf(func() []string { return slices.Concat(wordsOf("keyWords"), vendors()) })
-
-var passwordNames, passwordKeys = wordsOf("passwordNames"), wordsOf("passwordKeys")
 
 // isFlag reports whether a name that begins at i is that of a command line flag.
 func isFlag(s string, i int) bool {

@@ -5,12 +5,6 @@ import (
 	"strings"
 )
 
-// pairNames and pairValues are the members that hold a name and its value.
-var (
-	pairNames  = wordsOf("pairNames")
-	pairValues = wordsOf("pairValues")
-)
-
 func namesPair(member string) bool {
 	return slices.ContainsFunc(pairNames, func(name string) bool { return len(name) == len(member) && strings.EqualFold(name, member) })
 }
@@ -238,7 +232,7 @@ func (t *text) nextValue(a *assignment, i int) int {
 	if byteIn(s, i, `(\`) && lineBreak(s, min(i+1, len(s)-1)) > 0 && a.sign != ":" {
 		i++ // a text in brackets, or a line that continues
 	}
-	if i >= len(s) || lineBreak(s, i) == 0 {
+	if lineBreak(s, i) == 0 {
 		return 0
 	}
 	start := lineStart(s, a.lo, 400)

@@ -36,7 +36,7 @@ func armouredKey(t *text, i int) []span {
 	}
 	lo := armour(t.s, i)
 	if lo < 0 {
-		return nil
+		return endOfKey(t.s, i)
 	}
 	j := i + len(words)
 	if strings.HasPrefix(t.s[j:], " BLOCK") {
@@ -46,10 +46,36 @@ func armouredKey(t *text, i int) []span {
 		j += max(1, colour(t.s, j))
 	}
 	hi := t.keyBody(j)
-	if hi < 0 {
+	return unless(hi < 0, lo, hi)
+}
+
+// endOfKey reads the lines of base64 before the last line of a key, of which the words PRIVATE KEY are at i: those
+// of a file whose beginning is not shown.
+func endOfKey(s string, i int) []span {
+	end := lineStart(s, i, 40)
+	if !strings.Contains(s[end:i], "-END ") {
 		return nil
 	}
-	return []span{{lo: lo, hi: hi}}
+	lo := end
+	for range keyLines {
+		start := lineStart(s, beforeBreak(s, lo), keyLine)
+		a, b := base64In(s[start:lo])
+		if b-a < someLine || !looksBase64(s[start+a:start+b]) {
+			break
+		}
+		lo = start + a
+	}
+	return unless(lo == end, lo, beforeBreak(s, end))
+}
+
+// beforeBreak is where the line break begins that ends at i.
+func beforeBreak(s string, i int) int {
+	for _, end := range [...]string{"\r\n", "\n", `\r\n`, `\n`} {
+		if strings.HasSuffix(s[:i], end) {
+			return i - len(end)
+		}
+	}
+	return i
 }
 
 // armour is where the first line of a key begins of which the words PRIVATE KEY
@@ -80,28 +106,20 @@ func armour(s string, i int) int {
 func (t *text) keyBody(i int) int {
 	s := t.s
 	last, missing, empty := -1, 0, 0
-	for n := 0; n < keyLines && i >= 0; n++ {
+	for n := 0; n < keyLines && i >= 0 && missing <= 2; n++ {
 		end := lineEnd(s, i, keyLine)
 		line := s[i:end]
 		if at := strings.Index(line, "-END "); at >= 0 {
-			if last < 0 {
-				if lo, hi := base64In(line[:at]); hi-lo < someLine || !looksBase64(line[lo:hi]) {
-					return -1
-				}
+			if lo, hi := base64In(line[:at]); last < 0 && (hi-lo < someLine || !looksBase64(line[lo:hi])) {
+				return -1
 			}
 			return endOfArmour(s, i+at)
 		}
-		lo, hi := base64In(line)
-		cutHere := t.isCutAt(end) || t.nextMark(i, end) >= 0
+		hi := keyLineEnd(line, last >= 0)
 		switch {
-		case hi-lo >= wholeLine && !isHexText(line[lo:hi]),
-			hi-lo >= someLine && (last >= 0 && !isHexText(line[lo:hi]) || blankBefore(line[:lo]) && looksBase64(line[lo:hi])):
+		case hi > 0:
 			last, missing, empty = i+hi, 0, 0
-			// A padded short run behind it belongs to the key too.
-			if lo, tail := base64At(line, hi); tail-lo >= someLine {
-				last = i + tail
-			}
-		case cutHere:
+		case t.isCutAt(end) || t.nextMark(i, end) >= 0:
 			lo, hi := t.cutPiece(i, end)
 			if hi-lo >= headMin && (last >= 0 || !fewLower(s[lo:hi]) && blankBefore(s[i:lo])) || last >= 0 && hi > lo {
 				return hi
@@ -116,12 +134,23 @@ func (t *text) keyBody(i int) int {
 		default:
 			return last
 		}
-		if missing > 2 {
-			return last
-		}
 		i = nextLine(s, end)
 	}
 	return last
+}
+
+// keyLineEnd is where the base64 of a line ends that belongs to a key, of which lines may be before, or 0.
+func keyLineEnd(line string, before bool) int {
+	lo, hi := base64In(line)
+	v := line[lo:hi]
+	if len(v) < someLine || !(len(v) >= wholeLine && !isHexText(v) || before && !isHexText(v) || blankBefore(line[:lo]) && looksBase64(v)) {
+		return 0
+	}
+	// A padded short run behind it belongs to the key too.
+	if lo, tail := base64At(line, hi); tail-lo >= someLine {
+		return tail
+	}
+	return hi
 }
 
 // endsSoon reports whether one of the two lines behind i is a key's last one. What
@@ -240,10 +269,7 @@ func (t *text) base64Lines(i int) []span {
 		first, last = min(first, i+lo), i+hi
 		i = nextLine(t.s, end)
 	}
-	if last < 0 {
-		return nil
-	}
-	return []span{{lo: first, hi: last}}
+	return unless(last < 0, first, last)
 }
 
 // encodedKey reads a PEM private key that is base64 as a whole, as Kubernetes
@@ -255,7 +281,7 @@ func encodedKey(t *text, i int) []span {
 	if err != nil || !strings.Contains(string(plain), "PRIVATE") {
 		return nil
 	}
-	if end-i >= wholeLine && end < len(t.s) && lineBreak(t.s, end) > 0 {
+	if end-i >= wholeLine && lineBreak(t.s, end) > 0 {
 		if more := t.base64Lines(nextLine(t.s, end)); end-i <= 80 && len(more) > 0 {
 			end = more[0].hi
 		}

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// readers are commands, or parts of them, that read a secret from their input.
-var readers = wordsOf("readers")
-
 // pipedPassword reads what echo or printf, of which a part is at i, writes to a
 // command that reads a secret.
 func pipedPassword(t *text, i int) []span {
@@ -56,27 +53,50 @@ func (t *text) secretWords(words []argument) []span {
 		if user, password, found := strings.Cut(v, ":"); found && only(user, wordBytes.or(".-")) && user != "" {
 			w.lo, v = w.hi-len(password), password
 		}
-		if len(v) >= 4 && v[0] != '%' && literalValue(v) && !looksLikeCode(v, true) {
+		if len(v) >= 4 && v[0] != '%' && (literalValue(v) || manyWords(v)) && !looksLikeCode(v, true) {
 			out = append(out, span{lo: w.lo, hi: w.hi})
 		}
 	}
 	return out
 }
 
-// printers are parts of command lines that print a secret alone.
-var printers = wordsOf("printers")
-
-// lookers are commands that print what they find, or say nothing about a secret.
-var lookers = wordsOf("lookers")
-
-// printedSecret reads the line behind a command line that prints a secret alone. The
-// prompt is at i.
+// printedSecret reads the line behind a command line, or an expression in a console, that prints a
+// secret alone. The prompt, or the command, is at i.
 func printedSecret(t *text, i int) []span {
 	s := t.s
-	end := lineEnd(s, i, 300)
-	name := s[i+2 : endOf(s, i+2, 40, wordBytes.or("-."))]
-	if end >= len(s) || !containsOne(strings.ToLower(s[i:end]), printers...) || slices.Contains(lookers, name) {
+	if i > 0 && (isWord(s[i-1]) && s[i] != '>' || s[i] == '>' && strings.IndexByte("=- ", s[i-1]) >= 0) {
+		return nil // a part of a word, an arrow
+	}
+	prompt, certain := strings.HasPrefix(s[i:], "$ "), hasOnePrefix(s[i:], answersAt()[s[i]]...)
+	if !prompt && !certain && !hasOnePrefix(s[i:], "> ", "]: ") && !hasOnePrefix(s[i:], askersAt()[s[i]]...) || !prompt && !isPrompt(strings.TrimRight(s[lineStart(s, i, 80):i], " ")) {
 		return nil
 	}
-	return t.lineOf(passwordKind, end)
+	end := lineEnd(s, i, 300)
+	name := s[i+2 : endOf(s, i+2, 40, wordBytes.or("-."))]
+	if end >= len(s) || prompt && slices.Contains(lookers, name) || !certain && !containsOne(strings.ToLower(s[i:end]), printers...) {
+		return nil
+	}
+	return t.lineOf(end, func(v string) bool {
+		member, _, found := strings.Cut(v, "=")
+		return certainShape(v) && !(found && wordy(member))
+	})
+}
+
+// isPrompt reports what may be before a command in its line.
+func isPrompt(before string) bool {
+	return len(before) < 40 && (only(before, wordBytes.or(".:->()=#@~$%")) || strings.HasPrefix(before, "In ["))
+}
+
+// certainShape judges what is where only a secret can be: words are one too, and a sign may be the first
+// character.
+func certainShape(v string) bool {
+	return len(v) >= 6 && v[0] != '_' && !placeholder(v) && (passwordKind.likely(v) || chosenShape(strings.TrimLeft(v, firstSigns+"@."), true) || manyWords(v))
+}
+
+// firstSigns may begin a password, and rarely a name.
+const firstSigns = "!#%&*?+"
+
+// manyWords reports lower case letters that are more than one word, or words that hyphens join.
+func manyWords(v string) bool {
+	return len(v) >= 13 && len(v) <= 48 && (only(v, lowerBytes) || strings.Count(v, "-") >= 3 && len(v) >= 16 && only(v, lowerBytes.or("-"))) && !namesPassword(v)
 }

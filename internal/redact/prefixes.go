@@ -25,7 +25,7 @@ var prefixes = sync.OnceValue(func() [][]string {
 func prefixRules() []*rule {
 	out := []*rule{
 		{name: "mailchimp-key", probes: []string{"-us[0123456789]"}, pattern: `-us[0-9]{1,2}`, right: true, back: 32, lead: 4, ok: afterMD5},
-		{name: "encoded-json", probes: []string{"eyJ"}, pattern: `eyJ[A-Za-z0-9+/]{160,}={0,2}`, left: true, lead: 3, reach: 512, ok: func(m match) bool { return mixed(m) && !sourceMap(m) }},
+		{name: "encoded-json", probes: []string{"eyJ"}, pattern: `eyJ[A-Za-z0-9+/]{160,}={0,2}`, left: true, lead: 3, reach: 512, ok: func(m match) bool { return mixed(m) && noSourceMap(m) }},
 	}
 	for _, f := range prefixes() {
 		r := &rule{name: f[0], probes: []string{f[1]}, pattern: f[2] + f[3], left: true, lead: max(2, strings.IndexAny(f[2]+"(", `([\`))}
@@ -37,24 +37,13 @@ func prefixRules() []*rule {
 	return out
 }
 
-// dense distinguishes a key whose beginning is a short word from names that begin so.
-func dense(m match) bool {
-	return mixed(m) && (m.head && hasDigit(m.value()) || random(m.value()) && digitRuns(m.value()) > 1)
-}
-
-// numbered distinguishes a key of capitals and digits from words.
-func numbered(m match) bool {
-	n := digitRuns(m.value())
-	return n > 1 || m.head && n > 0
-}
-
 // afterMD5 reports whether 32 hexadecimal digits end before the match.
 func afterMD5(m match) bool {
 	return !m.head && m.at >= 32 && isHexText(m.text[m.at-32:m.at]) && boundaryBefore(m.text, m.at-32)
 }
 
-// sourceMap reports whether a match is within an address of data: the map of a
+// noSourceMap reports whether a match is not within an address of data: the map of a
 // source, an image's description.
-func sourceMap(m match) bool {
-	return strings.HasSuffix(m.text[max(0, m.at-8):m.at], ";base64,") || strings.HasPrefix(m.value(), "eyJ2ZXJzaW9uIj")
+func noSourceMap(m match) bool {
+	return !strings.HasSuffix(m.text[max(0, m.at-8):m.at], ";base64,") && !strings.HasPrefix(m.value(), "eyJ2ZXJzaW9uIj")
 }

@@ -10,7 +10,7 @@ import (
 // Where in a clause a value is: right beside the telling word, or further on.
 const (
 	besideWords = 2  // words between a telling word and a value that is right beside it
-	clauseWords = 10 // words of a clause that are read
+	clauseWords = 12 // words of a clause that are read
 	clauseBytes = 110
 )
 
@@ -19,8 +19,8 @@ const (
 // known by its words and signs, whatever its language and grammar are.
 func (t *text) label(a *assignment, i int) []span {
 	s := t.s
-	if q := closingQuotes(s, i); q < len(s) && lineBreak(s, q) > 0 && (isFlag(s, a.lo) || q > i && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"")) {
-		return t.lineOf(a.kind, q) // In the next line; Redis numbers names and values.
+	if q := closingQuotes(s, i); lineBreak(s, q) > 0 && (isFlag(s, a.lo) || q > i && strings.Contains(s[max(0, a.lo-5):a.lo], ") \"")) {
+		return t.lineOf(q, a.kind.likelyLine) // In the next line; Redis numbers names and values.
 	}
 	if t.inProgram(a, i) {
 		return nil
@@ -51,7 +51,7 @@ func (t *text) label(a *assignment, i int) []span {
 // has: a call, a verb, camel case.
 func (t *text) inProgram(a *assignment, i int) bool {
 	s := t.s
-	if a.lo > 0 && s[a.lo-1] < utf8.RuneSelf && strings.IndexByte("./\\<>$@{[=", s[a.lo-1]) >= 0 || byteIn(s, i, "(") || a.verb() && !byteIn(s, i, " :=\"'`") {
+	if a.lo > 0 && s[a.lo-1] < utf8.RuneSelf && strings.IndexByte("./\\<>$@{[=", s[a.lo-1]) >= 0 || byteIn(s, i, "(") || t.verb(a) && !byteIn(s, i, " :=\"'`") {
 		return true
 	}
 	name := strings.TrimLeft(a.name, "-"+digits)
@@ -59,7 +59,9 @@ func (t *text) inProgram(a *assignment, i int) bool {
 }
 
 // verb reports a telling word that means much else in a sentence.
-func (a *assignment) verb() bool { return slices.Contains(verbs, strings.ToLower(a.telling)) }
+func (t *text) verb(a *assignment) bool {
+	return slices.Contains(verbs, strings.ToLower(a.telling)) && !endsInOne(t.s[:a.lo], "the ", "my ", "la ", "el ", "das ")
+}
 
 // clauseReader reads a clause behind a telling word, which ends at from.
 type clauseReader struct {
@@ -69,6 +71,7 @@ type clauseReader struct {
 	// words is how many were read, beside says that nothing parts them from the telling word, pair
 	// that a user's name is among them.
 	words        int
+	last         string // of the words
 	beside, pair bool
 	values       set
 	out          []span
@@ -78,27 +81,33 @@ type clauseReader struct {
 func (r *clauseReader) word(p, end int) bool {
 	s, a := r.s, r.a
 	word := strings.TrimRight(s[p:end], ".,;:!?*_=")
-	if a.verb() && r.words > 1 {
+	if r.verb(a) && r.words > 1 {
 		return false
 	}
 	if word == "" { // signs of Markdown, or PASSWORD kibana = x
 		return strings.Trim(s[p:end], "*_") == "" || s[p:end] == "=" && strings.ToUpper(a.name) == a.name
 	}
-	c := clause{r.text, a, a.kind, r.beside && r.words <= besideWords || behindSign(s, r.from, p), r.pair, r.words == 0}
+	c := clause{r.text, a, a.kind, r.isBeside(word, p), r.pair, r.words == 0}
 	switch {
 	case strings.EqualFold(a.telling, "pin") && only(word, digitBytes) && len(word) > 3 && c.beside:
 		r.out = append(r.out, span{lo: p, hi: p + len(word)})
 		return false
 	case c.secret(s, p, p+len(word)) || len(word) < end-p && s[end-1] != '.' && c.secret(s, p, end):
 		r.out = append(r.out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
-	case harmlessWords()[strings.ToLower(word)] && word != "type":
+	case harmlessWords()[strings.ToLower(word)] && word != "type" && word != "date":
 		return false
 	case len(word) < end-p && byteIn(s, end, " ") && s[end-1] != ',' && r.words > 0:
 		return false // the end of a sentence
 	}
 	r.beside = r.beside && byteIn(s, end, " :\"'`*=)") || end < len(s) && s[end] >= utf8.RuneSelf
 	r.words++
+	r.last = word
 	return true
+}
+
+// isBeside reports whether little is between the telling word and the one at p, or a sign or a verb right before it.
+func (r *clauseReader) isBeside(word string, p int) bool {
+	return r.beside && r.words <= besideWords || behindSign(r.s, r.from, p) || r.a.kind == passwordKind && !isHexText(word) && slices.Contains(copulas, r.last)
 }
 
 // sign reads what is between two words, at p, and reports whether the clause goes on behind it.
@@ -110,7 +119,7 @@ func (r *clauseReader) sign(p int) (next int, more bool) {
 	case lineBreak(s, p) > 0:
 		alone := p > r.from && only(s[r.from:p], oneOf("*_ :\"'`=()]>")) && !strings.HasPrefix(s[r.from:], ")\"") || r.listed(r.a)
 		if r.words == 0 && alone || s[p-1] == ':' {
-			r.out = r.lineOf(r.a.kind, p)
+			r.out = r.lineOf(p, r.a.kind.likelyLine)
 		}
 	case c == ' ' || c == '\t' || c >= utf8.RuneSelf || strings.IndexByte("\"'`*():,/\x1b[]>|", c) >= 0:
 		return p + max(1, colour(s, p)), true
@@ -170,8 +179,8 @@ var vendors = sync.OnceValue(func() []string {
 func (c clause) secret(s string, lo, hi int) bool {
 	v := s[lo:hi]
 	quoted := lo > 0 && strings.IndexByte("\"'`*", s[lo-1]) >= 0 && byteIn(s, hi, "\"'`*")
-	if len(v) < 6 || !quoted && only(v, lowerBytes) || inCode(s, hi) {
-		return false
+	if len(v) < 6 || !quoted && only(v, lowerBytes) || inCode(s, hi) || isHexText(v) && strings.HasSuffix(s[:lo], "  ") && strings.HasPrefix(s[hi:], "  ") {
+		return false // also a checksum between columns
 	}
 	if lo > 0 && strings.IndexByte("\\$<%{@#/.*", s[lo-1]) >= 0 && !quoted && !(s[lo-1] == '/' && c.pair) {
 		return false
@@ -183,7 +192,7 @@ func (c clause) secret(s string, lo, hi int) bool {
 func (c clause) shape(v string, lo int, quoted bool) bool {
 	switch {
 	case c.kind == passwordKind || c.pair:
-		return chosenShape(v, c.beside) || quoted && c.beside && (strings.Count(v, "-") > 2 && strings.ToLower(v) == v && !namesPassword(v) || len(v) >= 8 && passwordKind.likely(v))
+		return chosenShape(strings.TrimLeft(v, firstSigns), c.beside) || quoted && c.beside && (strings.Count(v, "-") > 2 && strings.ToLower(v) == v && !namesPassword(v) || len(v) >= 8 && passwordKind.likely(v))
 	case c.kind == keyKind:
 		return len(v) >= 20 && upperLower(v) && random(v) && digitRuns(v) > 2 && c.beside
 	case strings.Trim(v, hexDigits+"-") == "":
@@ -233,9 +242,6 @@ func chosenShape(v string, beside bool) bool {
 func lettersAlone(v string, symbols int) bool {
 	return !looksLikeCode(v, false) && (len(v) >= 9 && gibberish(v) && (upperLower(v) || symbols > 0) || oddCase(v)) || len(v) >= 8 && strings.ContainsAny(v[:len(v)-1], "!#$%^&*?~+")
 }
-
-// technical are parts of words with numbers that no person chooses.
-var technical = wordsOf("technical")
 
 // usedAs reads the value before a name that says what it is: x as the password, x als Passwort.
 func (t *text) usedAs(a *assignment) []span {
@@ -309,5 +315,3 @@ func userPair(t *text, i int) []span {
 	}
 	return nil
 }
-
-var verbs, asWords, loginWords, hexWords = wordsOf("verbs"), wordsOf("asWords"), wordsOf("loginWords"), wordsOf("hexWords")

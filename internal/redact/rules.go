@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"unicode/utf8"
 )
 
 // The rules of the lists; of two that fit at one place the first wins.
@@ -17,37 +17,7 @@ var (
 	serviceList string
 	//go:embed context.txt
 	contextList string
-	//go:embed words.txt
-	wordList string
 )
-
-// wordLists are the lists of words.txt.
-var wordLists = sync.OnceValue(func() map[string][]string {
-	lists := map[string][]string{}
-	for f := range columns(wordList) {
-		for word := range strings.FieldsSeq(f[1]) {
-			lists[f[0]] = append(lists[f[0]], strings.ReplaceAll(word, "~", " "))
-		}
-	}
-	return lists
-})
-
-func wordsOf(name string) []string { return wordLists()[name] }
-
-// wordSet and setOf make a set of a list when it is asked first.
-func wordSet(name string) func() map[string]bool {
-	return setOf(func() []string { return wordsOf(name) })
-}
-
-func setOf(list func() []string) func() map[string]bool {
-	return sync.OnceValue(func() map[string]bool {
-		words := map[string]bool{}
-		for _, word := range list() {
-			words[word] = true
-		}
-		return words
-	})
-}
 
 // tokenRules are the secrets that are known by their own form.
 func tokenRules() []*rule { return listed(tokenList) }
@@ -58,6 +28,10 @@ func serviceRules() []*rule { return append(mnemonicRules(), listed(serviceList)
 // contextRules are the secrets that only their surroundings give away.
 func contextRules() []*rule {
 	rules := listed(contextList)
+	printed := slices.IndexFunc(rules, func(r *rule) bool { return r.name == "printed-secret" })
+	for _, command := range slices.Concat(answers, askers) {
+		rules[printed].probes = append(rules[printed].probes, command[:min(4, len(command))])
+	}
 	last := slices.IndexFunc(rules, func(r *rule) bool { return r.name == "login-pair" })
 	return slices.Concat(rules[:last], commandRules(), rules[last:])
 }
@@ -127,12 +101,65 @@ func (r *rule) set(field, value string, _ bool) {
 // decisions, plausibles and reads are what the lists name.
 var (
 	decisions = map[string]func(match) bool{
-		"afterBotID": afterBotID, "afterO": afterO, "afterPassword": afterPassword, "base32Seed": base32Seed, "basicCredentials": basicCredentials, "bearer": bearer, "chosen": chosen, "dense": dense, "facebook": facebook,
-		"literal": literal, "maxmind": maxmind, "mixed": mixed, "mixedLetters": mixedLetters, "notPlaceholder": notPlaceholder, "numbered": numbered, "odd": odd, "pgpassword": pgpassword, "secureString": secureString,
-		"sessionToken": sessionToken, "sqlPassword": sqlPassword, "unwordy": unwordy, "wholeNumbered": wholeNumbered,
+		"basicCredentials": basicCredentials, "bearer": bearer, "certain": certain, "chosen": chosen, "literal": literal, "mixed": mixed, "noSourceMap": noSourceMap, "pgpassword": pgpassword, "unwordy": unwordy,
+		// a Telegram bot's number is before it, or an app's number
+		"afterBotID": func(m match) bool { return m.digitsBefore() >= 6 },
+		"facebook":   func(m match) bool { return !m.head && (m.digitsBefore() == 12 || m.digitsBefore() == 13) },
+		// what Redis's ACL has behind "on"
+		"afterO": func(m match) bool { return m.at > 0 && m.text[m.at-1] == 'o' && literal(m) },
+		// the words of a dialogue are before it
+		"afterPassword": func(m match) bool {
+			return !m.head && literal(m) && containsOne(m.text[max(0, m.at-300):m.at], "expect", "spawn", "assword", "assphrase", "ecret", "oken")
+		},
+		// the seed of one-time passwords, no words
+		"base32Seed": func(m match) bool { return m.head || strings.ContainsAny(m.value(), "234567") },
+		// a key whose beginning is a short word, no name that begins so
+		"dense": func(m match) bool {
+			return mixed(m) && (m.head && hasDigit(m.value()) || random(m.value()) && digitRuns(m.value()) > 1)
+		},
+		// a licence key, which its end gives away
+		"maxmind": func(m match) bool {
+			i := m.at - 36
+			return !m.head && i >= 0 && m.text[i+6] == '_' && only(m.text[i:i+6]+m.text[i+7:m.at], alnumBytes) && random(m.text[i+7:m.at])
+		},
+		"mixedLetters":   func(m match) bool { return mixed(m) && !words(m.value()) },
+		"notPlaceholder": func(m match) bool { return !placeholder(m.value()) },
+		// a key of capitals and digits, no words; of a whole one
+		"numbered":      func(m match) bool { return digitRuns(m.value()) > 1 || m.head && hasDigit(m.value()) },
+		"wholeNumbered": func(m match) bool { return !m.head && digitRuns(m.value()) > 1 },
+		// no word at a cut that begins as a key does
+		"odd": func(m match) bool {
+			return !m.head || noSourceMap(m) && !words(m.value()[3:]) && (hasDigit(m.value()) || random(m.value()))
+		},
+		// the old password of a user who gets a new one
+		"replaced": func(m match) bool {
+			return strings.Contains(m.text[max(0, m.at-160):m.at], "IDENTIFIED ") && !byteIn(m.value(), 0, ":?") && certain(m)
+		},
+		// a text, in quotes or not, no variable and no word; in SQL of a statement in capitals, which is no prose
+		"secureString": func(m match) bool { return inQuotes(m) || literal(m) },
+		"sqlPassword": func(m match) bool {
+			return !byteIn(m.value(), 0, ":?") && (m.text[m.at:m.at+4] == "TIFI" && inQuotes(m) || literal(m))
+		},
+		// a random value, no session's number
+		"sessionToken": func(m match) bool {
+			return !m.head && unwordy(m) || m.head && len(m.value()) >= 8 && upperLower(m.value()) && hasDigit(m.value())
+		},
 	}
 	plausibles = map[string]func(string) bool{
-		"authressName": authressName, "azureName": azureName, "imapLogin": imapLogin, "netrcLogin": netrcLogin, "newValue": newValue, "pairBehind": pairBehind, "seedHint": seedHint, "sessionValue": sessionValue,
+		"netrcLogin": netrcLogin, "pairBehind": pairBehind, "passLine": passLine,
+		// a word with what may be a number behind it
+		"authressName": func(s string) bool {
+			i := endOf(s, 0, 9, letterBytes)
+			return byteIn(s, i, "_") && (i > 3 || endOf(s, i+1, 5, alnumBytes) == i+6)
+		},
+		"azureName": func(s string) bool { return fold(s, "accountkey=") || fold(s, "sharedaccess") },
+		// one blank and, behind a word in lower case, an address
+		"imapLogin": func(s string) bool {
+			return byteIn(s, 5, " ") && (s[0] == 'L' || strings.IndexByte(s[6:min(len(s), 68)], '@') > 0)
+		},
+		"newValue":     func(s string) bool { return s[4] == ' ' || s[4] == 'a' },
+		"seedHint":     func(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") },
+		"sessionValue": func(s string) bool { return len(s) > 16 && strings.ContainsAny(s[7:14], "=:") },
 	}
 	reads = map[string]func(*text, int) []span{
 		"assignedSecret": assignedSecret, "authHeader": authHeader, "awsNeighbours": awsNeighbours, "cookieHeader": cookieHeader, "credentialCall": credentialCall, "dsn": dsn,
@@ -141,53 +168,20 @@ var (
 	}
 )
 
-// mixedLetters is mixed for values that begin with a word.
-func mixedLetters(m match) bool { return mixed(m) && !words(m.value()) }
-
-// wholeNumbered distinguishes a key from words with a number.
-func wholeNumbered(m match) bool { return !m.head && digitRuns(m.value()) > 1 }
-
-// afterO is literal for what Redis's ACL has behind "on".
-func afterO(m match) bool { return m.at > 0 && m.text[m.at-1] == 'o' && literal(m) }
-
-// authressName reports a word with what may be a number behind it.
-func authressName(s string) bool {
-	i := endOf(s, 0, 9, letterBytes)
-	return byteIn(s, i, "_") && (i > 3 || endOf(s, i+1, 5, alnumBytes) == i+6)
-}
-
-// azureName reports the name of a key in a connection's settings.
-func azureName(s string) bool { return fold(s, "accountkey=") || fold(s, "sharedaccess") }
-
-// seedHint and newValue tell words apart that begin as the ones before a secret do.
-func seedHint(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") }
-func newValue(s string) bool { return s[4] == ' ' || s[4] == 'a' }
-
 // mixed distinguishes a random string from words: it holds a digit and a letter in
 // one stretch without separators. A beginning may be too short to show it.
 func mixed(m match) bool {
-	if m.head {
-		return true
+	v, longest := m.value(), 0
+	for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r >= utf8.RuneSelf || !isAlnum(byte(r)) }) { //nolint:gosec // It is ASCII.
+		longest = max(longest, len(part))
 	}
-	letters, digits, longest := false, false, 0
-	run := 0
-	for _, c := range []byte(m.value()) {
-		switch {
-		case '0' <= c && c <= '9':
-			digits = true
-		case 'a' <= c|0x20 && c|0x20 <= 'z':
-			letters = true
-		default:
-			run = -1
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return letters && digits && longest >= 8
+	return m.head || longest >= 8 && hasDigit(v) && strings.ContainsAny(v, letters)
 }
 
-// afterBotID reports whether a Telegram bot's number is before the match.
-func afterBotID(m match) bool { return m.digitsBefore() >= 6 }
+// inQuotes reports a text in quotes that is no placeholder.
+func inQuotes(m match) bool {
+	return m.lo > 0 && strings.IndexByte("\"'", m.text[m.lo-1]) >= 0 && !placeholder(m.value())
+}
 
 // awsNeighbours reads the secret key and the session token that follow an AWS key's
 // name in a table or a list.

@@ -104,6 +104,8 @@ type scanner struct {
 	made int
 	// stages run one after the other, each on what the one before it has left.
 	stages [][]*group
+	// texts are memory for the stretches that are read.
+	texts sync.Pool
 }
 
 // filterBits is the size of the filter: it must fit into a processor's first cache.
@@ -137,7 +139,7 @@ type group struct {
 }
 
 func newScanner(stages ...[]*rule) *scanner {
-	s := &scanner{}
+	s := &scanner{texts: sync.Pool{New: func() any { return new(text) }}}
 	every := make([]byte, 256)
 	for c := range every {
 		every[c] = byte(c)
@@ -208,6 +210,8 @@ func (s *scanner) add(g *group, r *rule, probe, anyByte string) {
 // stages, and the next call for what this one returned, share one pass over the text: places are
 // those of the text read.
 func (s *scanner) replace(read string, places []place, whole string, cut bool, m *Memory) (string, []place) {
+	t := s.texts.Get().(*text)
+	defer s.texts.Put(t)
 	for _, groups := range s.stages {
 		if read != whole {
 			if len(whole) > 1<<12 && read == "" {
@@ -225,7 +229,8 @@ func (s *scanner) replace(read string, places []place, whole string, cut bool, m
 			if from >= to {
 				return nil
 			}
-			spans := scan(groups, &text{s: seg, cut: cut, last: at+len(seg) == len(read)}, places[from:to], at)
+			*t = text{s: seg, cut: cut, last: at+len(seg) == len(read), marks: t.marks[:0]}
+			spans := scan(groups, t, places[from:to], at)
 			for _, sp := range spans {
 				found = append(found, span{lo: at + sp.lo, hi: at + sp.hi, rule: sp.rule})
 			}
@@ -379,19 +384,23 @@ func (r *rule) match(t *text, i int) (span, bool) {
 		return span{}, false
 	}
 	lo, hi, open, ok := r.find(r.re(), seg, i, end)
-	if ok && !(r.right && hi < len(seg) && isWord(seg[hi])) &&
-		(r.ok == nil || r.ok(match{text: seg, at: i, lo: lo, hi: hi})) {
-		if open {
-			hi = follow(seg, hi)
-		}
-		return span{lo: lo, hi: hi, rule: r.name}, true
+	if !ok || r.right && hi < len(seg) && isWord(seg[hi]) || r.ok != nil && !r.ok(match{text: seg, at: i, lo: lo, hi: hi}) {
+		return r.matchHead(t, i, end)
 	}
-	// The search for a beginning is the most expensive part: one must reach the text's
-	// end or a cut mark.
+	if open {
+		hi = follow(seg, hi)
+	}
+	return span{lo: lo, hi: hi, rule: r.name}, true
+}
+
+// matchHead tries the expression of the beginnings. The search is the most expensive part: a
+// beginning must reach the text's end or a cut mark.
+func (r *rule) matchHead(t *text, i, end int) (span, bool) {
+	seg := t.s
 	if !t.cut || end+longestMark < len(seg) && t.nextMark(i, end+longestMark) < 0 || r.head() == nil {
 		return span{}, false
 	}
-	lo, hi, open, ok = r.find(r.head(), seg, i, end)
+	lo, hi, open, ok := r.find(r.head(), seg, i, end)
 	if mark := t.nextMark(lo, hi); ok && mark > lo {
 		hi, open = mark, false // A password may hold any sign, a mark's too.
 	}

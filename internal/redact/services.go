@@ -2,14 +2,9 @@ package redact
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
-
-// odd leaves words at a cut alone that begin as a key does.
-func odd(m match) bool {
-	v := m.value()
-	return !m.head || !words(v[3:]) && (hasDigit(v) || random(v))
-}
 
 // longKeys finds stretches of random characters that are keys by their alphabet and length, or by
 // the word before them.
@@ -60,19 +55,53 @@ var (
 
 // longKey is the rule's name for the stretch of letters and digits from lo to hi, or nothing.
 func longKey(s string, lo, hi int) string {
-	v := s[lo:hi]
-	alone := boundaryBefore(s, lo) && !(lo > 0 && strings.IndexByte("/+.", s[lo-1]) >= 0) && !byteIn(s, hi, "_-+/=")
-	switch n := len(v); {
-	case alone && (n == 51 || n == 52 || n == 58) && strings.IndexByte("5KLc96", v[0]) >= 0 && only(v, base58) && random(v) && upperLower(v):
-		return "wallet-key"
-	case alone && (n == 56 || n == 58) && v[0] == 'S' && only(v, base32) && digitRuns(v) > 2:
-		return "seed-key"
-	case (n == 40 || n == 48) && lo > 1 && s[lo-1] == '|' && byteIn(s, lo-2, digits) && random(v) && digitRuns(v) > 2 && upperLower(v):
-		return "personal-token"
-	case isPrefixedKey(s, lo, hi):
-		return "prefixed-key"
+	k := stretch{s, lo, hi, s[lo:hi]}
+	for n := range longForms {
+		if longForms[n].fits(k) {
+			return longForms[n].rule
+		}
 	}
 	return ""
+}
+
+// stretch is where letters and digits are in a text.
+type stretch struct {
+	s      string
+	lo, hi int
+	v      string
+}
+
+// long reports one of some lengths.
+func (k stretch) long(lengths ...int) bool { return slices.Contains(lengths, len(k.v)) }
+
+// alone reports a stretch that is part of no longer value.
+func (k stretch) alone() bool {
+	return boundaryBefore(k.s, k.lo) && !(k.lo > 0 && strings.IndexByte("/+.", k.s[k.lo-1]) >= 0) && !byteIn(k.s, k.hi, "_-+/=")
+}
+
+// hinted reports words before a wallet's key, which could be a signature or a hash without them.
+func (k stretch) hinted() bool {
+	return containsOne(strings.ToLower(k.s[max(0, k.lo-40):k.lo]), "priv", "phantom", "pk = ") || byteIn(k.s, k.lo-min(k.lo, 2), ")") && strings.Contains(k.s[max(0, k.lo-900):k.lo], "Private Keys")
+}
+
+// longForms are the forms of keys without another beginning.
+var longForms = []struct {
+	rule string
+	fits func(k stretch) bool
+}{
+	{"wallet-key", func(k stretch) bool {
+		return k.long(51, 52, 58) && strings.IndexByte("5KLc96", k.v[0]) >= 0 && only(k.v, base58) && random(k.v) && upperLower(k.v) && k.alone()
+	}},
+	{"seed-key", func(k stretch) bool {
+		return k.long(56, 58) && k.v[0] == 'S' && only(k.v, base32) && digitRuns(k.v) > 2 && k.alone()
+	}},
+	{"personal-token", func(k stretch) bool {
+		return k.long(40, 48) && k.lo > 1 && k.s[k.lo-1] == '|' && byteIn(k.s, k.lo-2, digits) && random(k.v) && digitRuns(k.v) > 2 && upperLower(k.v)
+	}},
+	{"wallet-key", func(k stretch) bool {
+		return (k.long(87, 88) && only(k.v, base58) || k.long(66) && strings.HasPrefix(k.v, "0x") && isHexText(k.v[2:])) && k.alone() && k.hinted()
+	}},
+	{"prefixed-key", func(k stretch) bool { return isPrefixedKey(k.s, k.lo, k.hi) }},
 }
 
 // isPrefixedKey reports random characters behind a word and a sign, as most services begin their
@@ -94,37 +123,38 @@ func isPrefixedKey(s string, lo, hi int) bool {
 	return wordy(head) && (low == head || strings.ToUpper(head) == head) && !slices.Contains(idWords, low[strings.LastIndexAny(low, "_-")+1:])
 }
 
-// idWords come before random characters that are no key.
-var idWords = wordsOf("idWords")
+// byteList reads the numbers of a key behind a name, which ends at i: [u8; 32] = [1, 2, ...], {0x01, ...}.
+func (t *text) byteList(_ *assignment, i int) []span {
+	s := t.s
+	eq := find(s, i, min(len(s), i+48), "=\n")
+	if !byteIn(s, eq, "=") {
+		return nil
+	}
+	lo := endOf(s, eq, 24, alnumBytes.or("=[]{( &"))
+	lo = startOf(s, lo, 8, alnumBytes)
+	hi, n, distinct := numbers(s, lo)
+	return unless(n < 16 || n > 64 || distinct < 8 || !byteIn(s, beforeBlanks(s, lo)-1, "[{("), lo, hi)
+}
 
 // keyBytes reads a wallet's file, of which the bracket is at i: the 64 bytes of a key.
 func keyBytes(t *text, i int) []span {
-	s := t.s
-	n, seen, p := 0, map[string]bool{}, i
-	for ; n < 65 && byteIn(s, p, "[,"); n++ {
-		lo := endOf(s, p+1, 4, oneOf(" \n"))
-		if p = endOf(s, lo, 3, digitBytes); p == lo || p-lo == 3 && s[lo:p] > "255" {
-			return nil
-		}
-		seen[s[lo:p]] = true
-	}
-	if n != 64 || len(seen) < 32 || !byteIn(s, p, "]") {
-		return nil
-	}
-	return []span{{lo: i + 1, hi: p}}
+	hi, n, distinct := numbers(t.s, i+1)
+	return unless(n != 64 || distinct < 32, i+1, hi)
 }
 
-// maxmind distinguishes a licence key, which its end gives away, from other names.
-func maxmind(m match) bool {
-	i := m.at - 36
-	return !m.head && i >= 0 && m.text[i+6] == '_' && only(m.text[i:i+6]+m.text[i+7:m.at], alnumBytes) && random(m.text[i+7:m.at])
-}
-
-// facebook distinguishes an app's token, which the app's number begins, from other
-// digits.
-func facebook(m match) bool {
-	n := m.digitsBefore()
-	return !m.head && (n == 12 || n == 13)
+// numbers are how many bytes a list has that begins at i, and how many distinct ones; none if it is no list of bytes.
+func numbers(s string, i int) (end, n, distinct int) {
+	end = endOf(s, i, 1<<10, digitBytes.or("xabcdefABCDEF, \n\t"))
+	all := strings.FieldsFunc(s[i:end], func(r rune) bool { return r == ',' || r <= ' ' })
+	if !byteIn(s, end, "]})") || slices.ContainsFunc(all, func(number string) bool {
+		_, err := strconv.ParseUint(number, 0, 8)
+		return err != nil
+	}) {
+		return end, 0, 0
+	}
+	n = len(all)
+	slices.Sort(all)
+	return end, n, len(slices.Compact(all))
 }
 
 // random distinguishes letters and digits in no order from names, in which letters
@@ -142,25 +172,16 @@ func oddCase(v string) bool {
 
 // caseRuns counts letters and digits, and the stretches of one kind of them.
 func caseRuns(v string) (n, runs int) {
-	const other, lowerCase, upperCase, number = 0, 1, 2, 3
-	kind, length := other, 0
-	for _, c := range []byte(v) {
-		k := other
-		switch {
-		case 'a' <= c && c <= 'z':
-			k = lowerCase
-		case 'A' <= c && c <= 'Z':
-			k = upperCase
-		case '0' <= c && c <= '9':
-			k = number
-		}
-		if k == other {
-			kind = k
+	kind, length := class(0), 0
+	for i := range len(v) {
+		k := classOf[v[i]] &^ isUnderscore
+		if k == 0 {
+			kind = 0
 			continue
 		}
 		n++
 		// One capital and what follows it are a word's beginning.
-		if k != kind && !(k == lowerCase && kind == upperCase && length == 1) {
+		if k != kind && !(k == isLower && kind == isUpper && length == 1) {
 			runs++
 			length = 0
 		}

@@ -55,7 +55,7 @@ func headsColumn(s string, lo, hi int) bool {
 	if hi < len(s) && !strings.Contains(s[name:hi], "  ") && lineBreak(s, hi) == 0 && strings.IndexByte("|\t\\^,;:&!,", s[hi]) < 0 && s[hi] < utf8.RuneSelf && s[hi-1] != ' ' {
 		return false
 	}
-	lo = startOf(s, lo, 40, alnumBytes.or("\"'*`_- "))
+	lo = startOf(s, startOf(s, lo, 40, alnumBytes.or("\"'*`_- ")), longestHeader, oneOf(" "))
 	return lo == 0 || strings.IndexByte("|\t\nI,;:&!+>#", s[lo-1]) >= 0 || s[lo-1] >= utf8.RuneSelf || byteIn(s, lo, "nrt") && s[lo-1] == '\\'
 }
 
@@ -94,6 +94,9 @@ func namesAlone(s string, head []span, sep byte) bool {
 		if (sep == ',' || sep == ':') && byteIn(s, c.lo, " ") && c.lo > 0 && s[c.lo-1] == sep {
 			return false // a list in a sentence
 		}
+	}
+	if sep == '1' && byteIn(s, head[0].lo, "#") {
+		return false // #define
 	}
 	return named > 1 || strings.Contains("|2", string(sep))
 }
@@ -240,11 +243,11 @@ func (t *text) cellValue(a *assignment, c span, certain bool) span {
 
 // inCell judges the word in a cell below a name.
 func (a *assignment) inCell(v string, certain bool) bool {
-	if looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.Contains(v, "/") && wordy(v) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
+	if looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.Contains(v, "/") && (wordy(v) || !random(v)) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
 		return false
 	}
 	if a.kind == passwordKind {
-		return chosenShape(v, certain) || certain && literalValue(v) && !wordy(v)
+		return chosenShape(v, false) || certain && (certainShape(v) || literalValue(v) && (!wordy(v) || len(v) >= 10 && upperLower(v) && hasDigit(v)))
 	}
 	return a.kind.likely(v) || len(v) >= 16 && chosenShape(v, false)
 }
@@ -349,10 +352,15 @@ func (t *text) inLists(a *assignment, i int) []span {
 		return nil
 	}
 	var out []span
-	nth := strings.Count(s[open:a.lo], ",")
+	nth, last := strings.Count(s[open:a.lo], ","), len(s)
+	if before := s[max(0, open-longestHeader):open]; strings.HasSuffix(before, "columns=") { // pandas has the rows first
+		if at := strings.IndexAny(before, "[("); at >= 0 {
+			end, last = open-len(before)+at, open
+		}
+	}
 	for range 20 {
 		p := find(s, end, min(len(s), end+40), s[open:open+1])
-		if p = endOf(s, p, 2, oneOf("([")); p == end || !byteIn(s, p-1, s[open:open+1]) {
+		if p = endOf(s, p, 3, oneOf("([")); p == end || p > last || !byteIn(s, p-1, s[open:open+1]) {
 			break
 		}
 		for cell := 0; ; cell++ {

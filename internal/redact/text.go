@@ -182,6 +182,9 @@ func ellipsis(s string) bool {
 // lineBreak is the length of the line break at i: a real one, or one that is
 // escaped any number of times.
 func lineBreak(s string, i int) int {
+	if i >= len(s) {
+		return 0
+	}
 	switch s[i] {
 	case '\n':
 		return 1
@@ -232,14 +235,10 @@ func lineStart(s string, i, most int) int {
 
 // nextLine is where the line behind the one that ends at i begins, or -1.
 func nextLine(s string, i int) int {
-	if i >= len(s) {
-		return -1
+	if n := lineBreak(s, i); n > 0 {
+		return i + n
 	}
-	n := lineBreak(s, i)
-	if n == 0 {
-		return -1
-	}
-	return i + n
+	return -1
 }
 
 // below is where the content of the line at next begins, if it has the same

@@ -163,8 +163,8 @@ type Sized interface {
 	Size() int64
 }
 
-// lineBuffers keeps what files are read into: many are smaller.
-var lineBuffers = sync.Pool{New: func() any { return new([LineBlock]byte) }}
+// lineBuffers keeps what files are read into: many are smaller, and few lines longer.
+var lineBuffers = sync.Pool{New: func() any { return new([4 * LineBlock]byte) }}
 
 // Each gives the rows of a file to visit until it returns false.
 func (l *Lines) Each(ctx context.Context, file Sized, visit func(line []byte) bool) error {
@@ -173,7 +173,7 @@ func (l *Lines) Each(ctx context.Context, file Sized, visit func(line []byte) bo
 
 // each is Each for a file that may still be written if fresh is set.
 func (l *Lines) each(ctx context.Context, file Sized, fresh bool, visit func(line []byte) bool) error {
-	buffer := lineBuffers.Get().(*[LineBlock]byte)
+	buffer := lineBuffers.Get().(*[4 * LineBlock]byte)
 	defer lineBuffers.Put(buffer)
 	lines := newLineReader(file, buffer[:], l.Max)
 	for lines.Scan() {

@@ -53,6 +53,12 @@ func (b *Texts) Keep(s string) string {
 	return s
 }
 
+// cutJSON is cutText for JSON, which it leaves.
+func cutJSON(s string, n int) string {
+	short, _ := rawjson.Shorten(s, rawjson.Limit{Max: n})
+	return short
+}
+
 // KeepJSON is Keep for a tool call's input.
 func (b *Texts) KeepJSON(s string) string {
 	if b.None {
@@ -119,40 +125,4 @@ func cutText(s string, n int) string {
 		n--
 	}
 	return strings.Clone(s[:n])
-}
-
-// cutJSON cuts the strings inside an object until it is at most n bytes long,
-// so that it stays JSON. What is longer for another reason becomes empty.
-func cutJSON(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	v, ok := rawjson.Parse([]byte(s))
-	if !ok {
-		return cutText(s, n)
-	}
-	for each := n / 2; each >= 16; each /= 4 {
-		v = cutStrings(v, each)
-		if short := rawjson.Encode(v); len(short) <= n {
-			return short
-		}
-	}
-	return ""
-}
-
-// cutStrings cuts every string within a decoded value.
-func cutStrings(v any, n int) any {
-	switch v := v.(type) {
-	case string:
-		return cutText(v, n)
-	case []any:
-		for i := range v {
-			v[i] = cutStrings(v[i], n)
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = cutStrings(v[key], n)
-		}
-	}
-	return v
 }

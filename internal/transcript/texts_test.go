@@ -24,10 +24,10 @@ func TestInputsStayJSONWhenCut(t *testing.T) {
 	long := strings.Repeat("é", 1000)
 	for _, tt := range []struct{ name, in, want string }{
 		{"short", `{"a":"b"}`, `{"a":"b"}`},
-		{"a long text", `{"content":"` + long + `","n":1.50,"path":"x"}`, `{"content":"` + strings.Repeat("é", 32) + `","n":1.50,"path":"x"}`},
-		{"in a list", `{"edits":[{"new":"` + long + `"}]}`, `{"edits":[{"new":"` + strings.Repeat("é", 32) + `"}]}`},
-		{"long for another reason", `[` + strings.Repeat("1,", 100) + `1]`, ""},
-		{"no JSON", strings.Repeat("x", 200), strings.Repeat("x", 128)},
+		{"a long text", `{"content":"` + long + `","n":1.50,"path":"x"}`, `{"content":"` + strings.Repeat("é", 45) + `…","n":1.50,"path":"x"}`},
+		{"in a list", `{"edits":[{"new":"` + long + `"}]}`, `{"edits":[{"new":"` + strings.Repeat("é", 51) + `…"}]}`},
+		{"long for another reason", `[` + strings.Repeat("1,", 100) + `1]`, `[` + strings.Repeat("1,", 58) + `{"…":43}]`},
+		{"no JSON", strings.Repeat("x", 200), `"` + strings.Repeat("x", 123) + `…"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := cutJSON(tt.in, 128)

@@ -101,7 +101,7 @@ func largeTask() *task {
 	agent := k.span(root, otelmap.OpInvokeAgent, "invoke_agent explore", 28, 39, otlp.String(otelmap.KeyAgent, "a1"), otlp.String(otelmap.KeyAgentName, "explore"), otlp.Float(otelmap.KeyCost, 0.5))
 	k.chat(agent, "m2", 29, 30, 500, 50, 0.25)
 	k.tool(agent, "Write", `{"file_path":"/home/dev/shop/new.txt","content":"x\ny\n"}`, "", 31, 32)
-	k.tool(root, "Write", `{"file_path":"/home/dev/shop/long.txt","content":"cut …`, "", 60, 61)
+	k.tool(root, "Write", `{"file_path":"/home/dev/shop/long.txt","content":"cut …"}`, "", 60, 61)
 	hanging := k.tool(root, "Read", `{"file_path":"/home/dev/shop/b.go"}`, "", 62, 62)
 	failed(hanging, otelmap.ErrorToolUnfinished, "")
 	k.chat(root, "m1", 70, 72, 60, 6, 0.125)

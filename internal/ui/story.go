@@ -173,7 +173,7 @@ func (l *loaded) eachChange(ctx context.Context, from int, f func(*editing) bool
 
 func (l *loaded) changesOf(i int, row *view.Row, given *view.Arguments) (some []change) {
 	for _, e := range given.Edits() {
-		c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: strings.HasSuffix(given.Text, "…")}
+		c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: given.Cut()}
 		for _, line := range e.Lines {
 			c.Lines = append(c.Lines, termtext.Value(line))
 			switch {

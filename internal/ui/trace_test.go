@@ -77,7 +77,7 @@ func TestReasonIsTheProblemAfterWhichNothingWasDone(t *testing.T) {
 
 // TestChangesAreCountedFromWholeTexts has a preview that ends within the change.
 func TestChangesAreCountedFromWholeTexts(t *testing.T) {
-	cut := ranCall{"Write", `{"file_path":"/a.go","content":"one\ntwo…`, "", "", time.Second}
+	cut := ranCall{"Write", `{"file_path":"/a.go","content":"one\ntwo…"}`, "", "", time.Second}
 	for whole, want := range map[string]struct {
 		plus int
 		cut  bool

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -148,7 +147,7 @@ func rowOfCall(c store.Call, edits bool) callRow {
 	given := view.NewArguments(c.Tool, c.Arguments)
 	out := callRow{Call: c, What: termtext.Cut(view.Relative(given.Line(), c.Directory), 300), Reason: termtext.Cut(view.Relative(view.Reason(&c), c.Directory), 300)}
 	if edits {
-		out.Edits, out.Cut = given.Edits(), strings.HasSuffix(given.Text, "…")
+		out.Edits, out.Cut = given.Edits(), given.Cut()
 	}
 	out.Arguments, out.Error = "", ""
 	return out

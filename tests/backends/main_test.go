@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,6 +23,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/tests/internal/built"
 )
@@ -62,7 +62,8 @@ func newSender(t *testing.T) *sender {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range documents(t) {
+	for _, run := range recorded.Spans(t) {
+		doc := []*tracepb.ResourceSpans{run}
 		s.spans = slices.AppendSeq(s.spans, otlp.Spans(doc))
 		if err := traces.UploadTraces(t.Context(), doc); err != nil {
 			t.Fatal(err)
@@ -72,31 +73,6 @@ func newSender(t *testing.T) *sender {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// documents are the golden documents.
-func documents(t *testing.T) (all [][]*tracepb.ResourceSpans) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "golden", "testdata", "*.otlp.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d golden documents, %v", len(files), err)
-	}
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for d := json.NewDecoder(bytes.NewReader(b)); d.More(); {
-			var text json.RawMessage
-			err := d.Decode(&text)
-			doc, derr := otlptest.Messages(text)
-			if err = errors.Join(err, derr); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			all = append(all, doc)
-		}
-	}
-	return all
 }
 
 // endpoint is where a backend takes OTLP.

@@ -3,13 +3,10 @@ package collector_test
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -21,8 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/testkit/otlptest"
-	"github.com/hookspan/hookspan/tests/internal/built"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )
 
@@ -123,37 +119,16 @@ func (b *backend) await(t *testing.T, n int) map[string]placed {
 // recordedSpans are all recorded sessions, mapped: what hookspan sends of them.
 func recordedSpans(t *testing.T) []*collectorpb.ExportTraceServiceRequest {
 	t.Helper()
-	root, err := built.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob(filepath.Join(root, "tests", "golden", "testdata", "*.otlp.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d recorded sessions: %v", len(files), err)
-	}
 	var out []*collectorpb.ExportTraceServiceRequest
-	for _, f := range files {
-		b, err := os.ReadFile(f) //nolint:gosec // Of this repository.
-		if err != nil {
-			t.Fatal(err)
+	for _, run := range recorded.Spans(t) {
+		r := &collectorpb.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{run}}
+		// The Collector gives every span a status, which is empty where none was set.
+		for span := range otlp.Spans(r.GetResourceSpans()) {
+			if span.Status == nil {
+				span.Status = &tracepb.Status{}
+			}
 		}
-		for documents := json.NewDecoder(bytes.NewReader(b)); documents.More(); {
-			var doc json.RawMessage
-			if err := documents.Decode(&doc); err != nil {
-				t.Fatalf("%s: %v", f, err)
-			}
-			r, err := otlptest.DecodeJSON(doc)
-			if err != nil {
-				t.Fatalf("%s: %v", f, err)
-			}
-			// The Collector gives every span a status, which is empty where none was set.
-			for span := range otlp.Spans(r.GetResourceSpans()) {
-				if span.Status == nil {
-					span.Status = &tracepb.Status{}
-				}
-			}
-			out = append(out, r)
-		}
+		out = append(out, r)
 	}
 	return out
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"sort"
@@ -21,6 +19,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
@@ -177,18 +176,10 @@ func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 
 	var sent []otlptest.Span
 	var again [][]byte
-	goldens, err := filepath.Glob(filepath.Join("..", "golden", "testdata", "*.otlp.json"))
-	if err != nil || len(goldens) < 10 {
-		t.Fatalf("%d golden files: %v", len(goldens), err)
-	}
-	for i, file := range goldens {
-		doc, err := os.ReadFile(file) //nolint:gosec // The test's own data.
-		if err != nil {
-			t.Fatal(err)
-		}
+	for i, s := range recorded.Sessions() {
 		// One trace to a request, so that what is refused is refused whole. Each
 		// session is of another machine, which must not come between its numbers.
-		for _, trace := range boardTraces(t, doc, "machine-"+strconv.Itoa(i)) {
+		for _, trace := range boardTraces(t, recorded.JSON(t, s.Name()), "machine-"+strconv.Itoa(i)) {
 			o.send(i%2, trace)
 			sent = append(sent, lab.Decode(t, trace)...)
 			again = append(again, trace)

@@ -42,3 +42,22 @@ func markdown(t *testing.T, folder string) (out []string) {
 	}
 	return out
 }
+
+func TestResultsHaveOneTableEach(t *testing.T) {
+	for _, name := range markdown(t, "docs/results") {
+		if n := strings.Count(page(t, name), "\n|---"); n > 1 {
+			t.Errorf("%s has %d tables, want one: the others are in dist/results", name, n)
+		}
+	}
+}
+
+// TestChangelogBeginsWithARelease: before there is one, nothing has changed.
+func TestChangelogBeginsWithARelease(t *testing.T) {
+	_, text, found := strings.Cut(page(t, "CHANGELOG.md"), "\n## [Unreleased]\n")
+	if !found {
+		t.Fatal("CHANGELOG.md has no section Unreleased")
+	}
+	if !strings.Contains(text, "\n## [") && strings.TrimSpace(text) != "The first release." {
+		t.Errorf("CHANGELOG.md: Unreleased has %q before the first release, want %q alone", strings.TrimSpace(text), "The first release.")
+	}
+}

@@ -3,7 +3,6 @@ package docs_test
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -18,7 +17,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
-	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -160,7 +159,7 @@ func standardTypes(t *testing.T) map[string]string {
 // against the registry and the conventions of the version that each claims.
 func TestRegistryHasEveryNameThatIsSent(t *testing.T) {
 	c := newChecker(t)
-	for _, m := range recorded(t) {
+	for _, m := range recorded.Spans(t) {
 		c.check(m, false)
 		c.check(otelmap.WithLatestNames(otelmap.WithUsageCost(m)), true)
 	}
@@ -198,32 +197,6 @@ func TestRegistryDefinesOrRefersToEveryConstant(t *testing.T) {
 			}
 		}
 	}
-}
-
-func recorded(t *testing.T) (out []*tracepb.ResourceSpans) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "tests", "golden", "testdata", "*.otlp.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded sessions: %v", err)
-	}
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for dec := json.NewDecoder(bytes.NewReader(b)); dec.More(); {
-			var doc json.RawMessage
-			if err := dec.Decode(&doc); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			m, err := otlptest.Messages(doc)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			out = append(out, m...)
-		}
-	}
-	return out
 }
 
 // checker collects what spans have that they should not have, or lack.

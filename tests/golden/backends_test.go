@@ -2,8 +2,6 @@ package golden_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +9,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -118,35 +117,26 @@ var rules = []spanRule{
 	{"LangSmith", "a prompted run has an input", both(isRoot, prompted), either(text("gen_ai.input.messages"), text("input.value"))},
 }
 
-// TestBackendsReadEverySpan holds the golden traces against what backends read.
+// TestBackendsReadEverySpan holds the recorded sessions' spans against what backends read.
 func TestBackendsReadEverySpan(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "*.otlp.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d golden documents, %v", len(files), err)
-	}
+	runs := recorded.Spans(t)
 	about := make([]int, len(rules))
 	var ours, theirs int64
-	for _, name := range files {
-		doc, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
+	for s := range otlp.Spans(runs) {
+		for i, r := range rules {
+			if !r.about(s) {
+				continue
+			}
+			about[i]++
+			if !r.holds(s) {
+				t.Errorf("%s, %s: %s %x: %v", r.backend, r.what, s.Name, s.SpanId, s.Attributes)
+			}
 		}
-		for s := range otlp.Spans(messages(t, doc)) {
-			for i, r := range rules {
-				if !r.about(s) {
-					continue
-				}
-				about[i]++
-				if !r.holds(s) {
-					t.Errorf("%s, %s: %s of %s %x: %v", r.backend, r.what, s.Name, filepath.Base(name), s.SpanId, s.Attributes)
-				}
-			}
-			// SigNoz adds up the tokens of all spans.
-			n := otlp.Number(s.Attributes, "gen_ai.usage.input_tokens")
-			theirs += n
-			if isChat(s) {
-				ours += n
-			}
+		// SigNoz adds up the tokens of all spans.
+		n := otlp.Number(s.Attributes, "gen_ai.usage.input_tokens")
+		theirs += n
+		if isChat(s) {
+			ours += n
 		}
 	}
 	for i, r := range rules {
@@ -157,5 +147,5 @@ func TestBackendsReadEverySpan(t *testing.T) {
 	if ours == 0 || theirs != ours {
 		t.Errorf("SigNoz counts %d input tokens, the requests have %d", theirs, ours)
 	}
-	t.Logf("%d documents, spans by rule: %v", len(files), about)
+	t.Logf("%d runs, spans by rule: %v", len(runs), about)
 }

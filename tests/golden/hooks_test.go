@@ -13,6 +13,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -44,14 +45,13 @@ func withHooks(t *testing.T, events []hook.Event, answer func(*hook.Event) hook.
 // hooks to be the one without, and each run of a hook on a span of it, in any
 // order in which the log can have them.
 func TestHooksOfTheUsersOnlyAddToATrace(t *testing.T) {
-	for _, s := range sessions {
-		if s.agent != "" {
+	for _, s := range recorded.Sessions() {
+		if s.Agent != "cline" {
 			continue
 		}
-		t.Run(s.name(), func(t *testing.T) {
-			events := s.events(t)
-			tr := s.transcript(t, events[0].Session)
-			b, runs := build(events)
+		t.Run(s.Name(), func(t *testing.T) {
+			events, tr := read(t, s)
+			b, runs := build(events, tr)
 			want := encode(t, b, runs, tr)
 			hooked := withHooks(t, events, func(*hook.Event) hook.HookAnswer { return hook.HookAnswer{} })
 			rng := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // A repeatable shuffle.
@@ -59,7 +59,7 @@ func TestHooksOfTheUsersOnlyAddToATrace(t *testing.T) {
 				if round > 0 {
 					hooked = reorder(hooked, rng)
 				}
-				b, runs := build(hooked)
+				b, runs := build(hooked, tr)
 				var got []byte
 				found := 0
 				for _, r := range runs {
@@ -95,16 +95,16 @@ func stripped(run *tracepb.ResourceSpans) (*tracepb.ResourceSpans, int) {
 // TestPlaceOfRecordedEvents asks where each call and each prompt belongs with
 // what had been recorded by then, and looks for that span in the whole trace.
 func TestPlaceOfRecordedEvents(t *testing.T) {
-	for _, s := range sessions {
-		t.Run(s.name(), func(t *testing.T) {
-			events := s.events(t)
-			if s.agent == "" {
+	for _, s := range recorded.Sessions() {
+		t.Run(s.Name(), func(t *testing.T) {
+			events, tr := read(t, s)
+			if s.Agent == "cline" {
 				events = withHooks(t, events, func(*hook.Event) hook.HookAnswer { return hook.HookAnswer{} })
 			}
-			b, runs := build(events)
+			b, runs := build(events, nil)
 			names := make(map[string]string)
 			for _, r := range runs {
-				for _, span := range spansOf(b, r, s.transcript(t, events[0].Session)) {
+				for _, span := range spansOf(b, r, tr) {
 					names["00-"+otlp.TraceID(span)+"-"+otlp.SpanID(span)+"-01"] = span.Name
 				}
 			}
@@ -120,13 +120,13 @@ func TestPlaceOfRecordedEvents(t *testing.T) {
 					continue
 				}
 				asked++
-				then, _ := build(events[:i+1])
+				then, _ := build(events[:i+1], nil)
 				sc, _, ok := then.SpanFor(e)
 				if got := names[otelmap.Traceparent(sc)]; !ok || got != want {
 					t.Errorf("event %d, %s: %s (%v) is %q, want %q", i, e.Name, otelmap.Traceparent(sc), ok, got, want)
 				}
 			}
-			if asked == 0 && !strings.Contains(s.dir, "precompact") && !strings.Contains(s.dir, "provider-error") {
+			if asked == 0 && !strings.Contains(s.Payloads, "precompact") && !strings.Contains(s.Payloads, "provider-error") {
 				t.Error("no call and no prompt was recorded")
 			}
 		})
@@ -136,7 +136,7 @@ func TestPlaceOfRecordedEvents(t *testing.T) {
 // TestARecordedCallThatAHookDenied takes a call of classic Cline whose end was
 // never reported: without hooks it is unfinished, with one that denied it denied.
 func TestARecordedCallThatAHookDenied(t *testing.T) {
-	events := session{dir: "classic-session"}.events(t)
+	events, _ := read(t, recorded.Session{Agent: "cline", Payloads: "classic-session"})
 	i := slices.IndexFunc(events, func(e hook.Event) bool { return e.Kind == hook.KindToolStart })
 	cancel := events[i]
 	cancel.Kind, cancel.Name, cancel.Tool, cancel.Hash = hook.KindRunCancel, "TaskCancel", nil, 1
@@ -145,7 +145,7 @@ func TestARecordedCallThatAHookDenied(t *testing.T) {
 	events = append(slices.Clone(events[:i+1]), cancel)
 
 	errors := func(events []hook.Event) (out []string) {
-		b, runs := build(events)
+		b, runs := build(events, nil)
 		for _, span := range spansOf(b, runs[len(runs)-1], nil) {
 			for _, kv := range span.Attributes {
 				if kv.Key == otelmap.KeyErrorType {

@@ -5,8 +5,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/agentstest"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -14,12 +14,11 @@ import (
 // was mapped with a wider one: a destination gets the same spans either way.
 func TestNarrowedSpansEqualThoseMappedSo(t *testing.T) {
 	narrowed := 0
-	for _, s := range sessions {
-		t.Run(s.name(), func(t *testing.T) {
-			events := s.events(t)
-			tr := s.transcript(t, events[0].Session)
+	for _, s := range recorded.Sessions() {
+		t.Run(s.Name(), func(t *testing.T) {
+			events, tr := read(t, s)
 			mapped := func(o otelmap.Options) (out []string) {
-				b, runs := buildWith(events, tr, o)
+				b, runs := recorded.Build(events, tr, o)
 				for _, r := range runs {
 					out = append(out, string(encodeSpans(t, b.Spans(r, tr))))
 				}
@@ -40,7 +39,7 @@ func TestNarrowedSpansEqualThoseMappedSo(t *testing.T) {
 				wider := o
 				wider.Capture = c.from
 				want := mapped(o)
-				b, runs := buildWith(events, tr, wider)
+				b, runs := recorded.Build(events, tr, wider)
 				for i, r := range runs {
 					whole := b.Spans(r, tr)
 					before := string(encodeSpans(t, whole))
@@ -58,26 +57,7 @@ func TestNarrowedSpansEqualThoseMappedSo(t *testing.T) {
 			}
 		})
 	}
-	if narrowed < 2*len(sessions) {
+	if narrowed < 2*len(recorded.Sessions()) {
 		t.Errorf("only %d runs were narrowed", narrowed)
 	}
-}
-
-// buildWith is build with the options o.
-func buildWith(events []hook.Event, tr *hook.Transcript, o otelmap.Options) (*otelmap.Builder, []*otelmap.Run) {
-	e := events[0]
-	o.Agent, o.ScopeVersion = agentstest.Mapping(e.Host), "test"
-	b := otelmap.NewBuilder(e.Host, e.Session, o, otelmap.Carry{})
-	last := e.StoredAt
-	for _, e := range events {
-		b.Add(e)
-		if e.StoredAt.After(last) {
-			last = e.StoredAt
-		}
-	}
-	runs := b.Runs(last.Add(2 * otelmap.DefaultIdleTimeout))
-	if tr != nil && b.ApplyRefusals(tr.Ends) {
-		runs = b.Runs(last.Add(2 * otelmap.DefaultIdleTimeout))
-	}
-	return b, runs
 }

@@ -2,7 +2,6 @@ package golden_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,10 +15,11 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/hooktest"
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -51,30 +51,29 @@ func TestRecordingsOfTrouble(t *testing.T) {
 				files.Home = t.TempDir()
 				opencodetest.Write(t, files.Home, statements)
 			}
+			var got bytes.Buffer
 			for _, s := range recordedSessions(t, filepath.Dir(home), agent, files) {
 				tr, err := files.Read(t.Context(), agent.Transcript, transcript.Query{Session: s.id, Dialect: s.dialect, Path: s.path, Full: true})
 				if err != nil {
 					t.Fatal(err)
 				}
 				tr.Session = s.id
-				hooked := "hooks"
-				if s.hooks == nil {
-					hooked = "" // the recording has the files alone
-				}
-				for way, events := range map[string][]hook.Event{hooked: s.hooks, "import": agent.Transcript.Events(s.dialect, tr)} {
-					if way == "" {
-						continue
+				for _, by := range []struct {
+					way    string
+					events []hook.Event
+				}{{"hooks", s.hooks}, {"import", agent.Transcript.Events(s.dialect, tr)}} {
+					way, events := by.way, by.events
+					if events == nil {
+						continue // the recording has the files alone
 					}
-					b, runs := build(events)
+					b, runs := build(events, nil)
 					for i, r := range b.Runs(events[len(events)-1].StoredAt.Add(2 * time.Second)) {
 						if !r.Ended {
 							t.Errorf("%s: run %d has not ended, so that it is not delivered", way, i+1)
 						}
 					}
-					if b.ApplyRefusals(tr.Ends) {
-						runs = b.Runs(events[len(events)-1].StoredAt.Add(time.Hour))
-					}
-					golden.Check(t, "recordings/"+name+"/"+s.file+way+".txt", outline(b, runs, tr))
+					b, runs = build(events, tr)
+					fmt.Fprintf(&got, "session %s by %s:\n%s", s.id, way, outline(t, b, runs, tr))
 					var spans []*tracepb.ResourceSpans
 					for _, r := range runs {
 						wellFormed(t, spansOf(b, r, tr))
@@ -85,6 +84,7 @@ func TestRecordingsOfTrouble(t *testing.T) {
 					}
 				}
 			}
+			golden.Check(t, "recordings/"+name+"/spans.txt", got.Bytes())
 		})
 	}
 }
@@ -92,9 +92,7 @@ func TestRecordingsOfTrouble(t *testing.T) {
 // recordedSession is a session of a recording.
 type recordedSession struct {
 	id, dialect, path string
-	// file begins the names of its golden files, where the recording has several.
-	file  string
-	hooks []hook.Event
+	hooks             []hook.Event
 }
 
 func recordedSessions(t *testing.T, dir string, agent agents.Agent, files *transcript.Files) (out []*recordedSession) {
@@ -103,30 +101,19 @@ func recordedSessions(t *testing.T, dir string, agent agents.Agent, files *trans
 	if err != nil || len(found) == 0 {
 		t.Fatalf("sessions %v, error %v", found, err)
 	}
-	for i, s := range found {
-		one := &recordedSession{id: s.ID, dialect: s.Dialect, path: s.Path}
-		if i > 0 {
-			one.file = fmt.Sprintf("%d-", i+1)
-		}
-		out = append(out, one)
+	for _, s := range found {
+		out = append(out, &recordedSession{id: s.ID, dialect: s.Dialect, path: s.Path})
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "hooks.ndjson"))
+	raws, err := hooktest.Lines(filepath.Join(dir, "hooks.ndjson"))
 	if os.IsNotExist(err) {
 		return out
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range bytes.Lines(text) {
-		var row struct {
-			TS      int64
-			Event   string
-			Payload json.RawMessage
-		}
-		if err := json.Unmarshal(line, &row); err != nil {
-			t.Fatal(err)
-		}
-		evs, err := agent.Decode(hook.Raw{Payload: row.Payload, Event: row.Event, StoredAt: time.Unix(0, row.TS).UTC(), Cwd: "/"})
+	for _, r := range raws {
+		r.Cwd = "/"
+		evs, err := agent.Decode(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +140,7 @@ func differences(t *testing.T, host, home, session string, spans []*tracepb.Reso
 	if err := s.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	files, err := second.Read(t.Context(), host, second.EnvOf(home, nil))
+	files, err := agentfiles.Read(t.Context(), host, agentfiles.EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

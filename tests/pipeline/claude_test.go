@@ -17,6 +17,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
 
@@ -62,7 +63,7 @@ func (s claudeSession) steps(t testing.TB) []step {
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no payloads of %s: %v", s.name, err)
 		}
-		for i, arrival := range lines(t, filepath.Join("..", "golden", "testdata", "arrival", s.name+".txt")) {
+		for i, arrival := range lines(t, filepath.Join(claudePayloads, s.payloads, "arrival.txt")) {
 			payload, err := os.ReadFile(files[i])
 			if err != nil {
 				t.Fatal(err)
@@ -200,11 +201,7 @@ func (w *world) tryClaudeHook(event string, payload []byte) error {
 // the payloads have none, and these were played in a moment.
 func (w *world) holdsClaude(t testing.TB, s claudeSession) {
 	t.Helper()
-	doc, err := os.ReadFile(filepath.Join("..", "golden", "testdata", s.name+".otlp.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden := lab.Decode(t, doc)
+	golden := lab.Decode(t, recorded.JSON(t, s.name))
 	want := timeless(golden)
 	for name, spans := range map[string][]otlptest.Span{"otlp": w.OTLP.Spans(), "store": w.Stored(), "file": w.Filed()} {
 		if diff := gocmp.Diff(want, timeless(spans)); diff != "" {
@@ -295,11 +292,7 @@ func TestEveryClaudeEventTwice(t *testing.T) {
 			for _, sp := range w.OTLP.Spans() {
 				ids[sp.Span]++
 			}
-			doc, err := os.ReadFile(filepath.Join("..", "golden", "testdata", s.name+".otlp.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden := lab.Decode(t, doc)
+			golden := lab.Decode(t, recorded.JSON(t, s.name))
 			for i := range golden {
 				if ids[golden[i].Span] == 0 {
 					t.Errorf("span %q is missing", golden[i].Name)

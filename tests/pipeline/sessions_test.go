@@ -14,6 +14,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
 
@@ -93,15 +94,11 @@ func rows(spans []otlptest.Span) []row {
 	})
 }
 
-// golden are the spans of the session's golden file; ended leaves out the runs
+// golden are the session's spans as they are mapped without programs; ended leaves out the runs
 // that no event of the recording ended.
 func (s session) golden(t testing.TB, ended bool) []otlptest.Span {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("..", "golden", "testdata", s.name()+".otlp.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := lab.Decode(t, b)
+	all := lab.Decode(t, recorded.JSON(t, s.name()))
 	abandoned := map[string]bool{}
 	for i := range all {
 		for _, a := range all[i].Proto.GetAttributes() {

@@ -26,7 +26,7 @@ func TestPictures(t *testing.T) {
 	e := newEditing()
 	// The verdicts of hooks are of invented tasks, all other pictures of recorded sessions.
 	invented, recorded, b := serveEdit(t, sample.Tasks(), e), serve(t, nil), open(t)
-	if err := sample.FillRecorded(t.Context(), recorded.store, "../.."); err != nil {
+	if err := sample.FillRecorded(t.Context(), recorded.store); err != nil {
 		t.Fatal(err)
 	}
 	const first = "/t/2d8b5ea5ce50f1f57d654ab503c57379"

@@ -50,7 +50,7 @@ func newMachine(t *testing.T) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := sample.FillRecorded(t.Context(), s, "../.."); err != nil {
+	if err := sample.FillRecorded(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

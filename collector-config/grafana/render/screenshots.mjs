@@ -24,8 +24,9 @@ function program(name) {
 }
 
 function run(name, args) {
-  const { status, stderr } = spawnSync(program(name), args, { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(program(name), args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28 });
   if (status !== 0) throw new Error(`${name} ${args.join(' ')}: ${stderr}`);
+  return stdout;
 }
 
 const listen = (server) => new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(server.address().port)));
@@ -50,7 +51,7 @@ const ends = [() => rmSync(work, { recursive: true, force: true })];
 try {
   const now = Math.floor(Date.now() / 1000);
   const data = join(work, 'data');
-  writeFileSync(join(work, 'history.txt'), history(join(root, 'tests', 'golden', 'testdata'), now));
+  writeFileSync(join(work, 'history.txt'), history(run('go', ['run', './internal/testkit/recorded/print']), now));
   mkdirSync(data);
   run('promtool', ['tsdb', 'create-blocks-from', 'openmetrics', '--max-block-duration=384h', '-q', join(work, 'history.txt'), data]);
 

@@ -49,6 +49,15 @@ func CleanAgain(r *redact.Redactor, message *tracepb.ResourceSpans, values []red
 	return message
 }
 
+// Secrets are the values that CleanAgain would remove from texts beside those of a task.
+func Secrets(task []*tracepb.ResourceSpans, values []redact.Value) []redact.Value {
+	look := again{values: values}
+	for _, message := range task {
+		look.message(message)
+	}
+	return look.values
+}
+
 // again takes values to the texts of a message, or drops those that are names in it.
 type again struct {
 	values []redact.Value
@@ -102,8 +111,12 @@ func (a *again) text(s *string) {
 		*s = redact.Again(*s, a.values)
 		return
 	}
-	a.values = slices.DeleteFunc(a.values, func(v redact.Value) bool { return v.Names(*s) })
-	a.found = a.found || slices.ContainsFunc(a.values, func(v redact.Value) bool { return strings.Contains(*s, v.Text) })
+	a.values = slices.DeleteFunc(a.values, func(v redact.Value) bool {
+		has := strings.Contains(*s, v.Text)
+		names := has && v.Names(*s)
+		a.found = a.found || has && !names
+		return names
+	})
 }
 
 // texts takes Tail to the texts of a message.
@@ -115,8 +128,10 @@ type texts struct {
 	raw []byte
 }
 
-func (w *texts) text(s *string) {
-	if out := w.r.Tail(*s); out != *s {
+func (w *texts) text(s *string) { w.replace(s, w.r.Tail(*s)) }
+
+func (w *texts) replace(s *string, out string) {
+	if *s != out {
 		if w.found = true; w.write {
 			*s = out
 		}
@@ -150,15 +165,19 @@ func (w *texts) span(s *tracepb.Span) {
 // attributes keeps the keys: they are names out of the project's own table.
 func (w *texts) attributes(attrs []*commonpb.KeyValue) {
 	for _, kv := range attrs {
-		if v, ok := kv.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok && slices.Contains(messages, kv.GetKey()) {
+		v, ok := kv.GetValue().GetValue().(*commonpb.AnyValue_StringValue)
+		switch {
+		case ok && slices.Contains(messages, kv.GetKey()):
 			w.json(&v.StringValue)
-			continue
+		case ok && kv.GetKey() == string(semconv.GenAIToolCallArgumentsKey):
+			w.replace(&v.StringValue, rawjson.Clean(v.StringValue, w.r.Tail))
+		default:
+			w.value(kv.GetValue())
 		}
-		w.value(kv.GetValue())
 	}
 }
 
-// messages are the attributes with JSON that must stay JSON.
+// messages are the attributes with JSON that must keep its form.
 var messages = []string{
 	string(semconv.GenAIInputMessagesKey), string(semconv.GenAIOutputMessagesKey), string(semconv.GenAISystemInstructionsKey),
 }
@@ -171,47 +190,14 @@ func (w *texts) json(s *string) {
 	w.raw = append(w.raw[:0], whole...)
 	for inner := range rawjson.Strings(w.raw) {
 		if w.r.Tail(inner) != inner {
-			whole = w.rebuilt(whole)
+			whole = rawjson.InStrings(whole, w.r.Tail)
 			break
 		}
 	}
 	if out := w.r.Tail(whole); out != whole && rawjson.Check([]byte(out)) == nil {
 		whole = out
 	}
-	if whole != *s {
-		if w.found = true; w.write {
-			*s = whole
-		}
-	}
-}
-
-// rebuilt is JSON with each text in it cleaned.
-func (w *texts) rebuilt(whole string) string {
-	inner := texts{r: w.r, write: true}
-	if value, ok := rawjson.Parse([]byte(whole)); ok {
-		if value = inner.inside(value); inner.found {
-			return rawjson.Encode(value)
-		}
-	}
-	return whole
-}
-
-// inside cleans the texts in a value.
-func (w *texts) inside(v any) any {
-	switch v := v.(type) {
-	case string:
-		w.text(&v)
-		return v
-	case []any:
-		for i := range v {
-			v[i] = w.inside(v[i])
-		}
-	case map[string]any:
-		for name := range v {
-			v[name] = w.inside(v[name])
-		}
-	}
-	return v
+	w.replace(s, whole)
 }
 
 func (w *texts) value(v *commonpb.AnyValue) {

@@ -77,6 +77,26 @@ func TestCleanKeepsWhatIsNotText(t *testing.T) {
 	}
 }
 
+// TestArgumentsStayJSON has rules that reach beyond a text: what they find is removed too.
+func TestArgumentsStayJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"command":"my token is x","n":1}`: `{"command":"my [REDACTED:mine]","n":1}`,
+		`{"card":4111111111111111}`:         `{"card":"[REDACTED:mine]"}`,
+		`{"pass":"x"}`:                      `"{[REDACTED:mine]}"`,
+		`no JSON with a token`:              `no JSON with a [REDACTED:mine]`,
+		`{"command":"ls"}`:                  `{"command":"ls"}`,
+	} {
+		rules, err := redact.ParseRules(strings.NewReader(`mine token.*|\b\d{16}\b|"pass":"x"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans := attributes("gen_ai.tool.call.arguments", in)
+		if got := Clean(redact.New(rules), spans).ScopeSpans[0].Spans[0].Attributes[0].Value.GetStringValue(); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}
+
 // TestMessagesStayJSON has rules that reach beyond a text: the end of the JSON, and the
 // names of its members.
 func TestMessagesStayJSON(t *testing.T) {

@@ -3,7 +3,6 @@
 package golden
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -34,16 +31,6 @@ func Check[T ~string | ~[]byte](t testing.TB, file string, got T) {
 
 func lines(text string) []string {
 	return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-}
-
-// JSON compares a value as indented JSON, in which < and > stand for themselves.
-func JSON(t testing.TB, file string, got any) {
-	t.Helper()
-	text, err := rawjson.MarshalIndent(got, "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	Check(t, file, append(bytes.TrimRight(text, "\n"), '\n'))
 }
 
 // File returns a file of testdata for a test that compares by itself, after it was written

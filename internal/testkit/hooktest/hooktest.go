@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,25 +32,45 @@ type Agent struct {
 // NoEnviron is an environment without variables.
 func NoEnviron(string) string { return "" }
 
-// Recorded reads the payloads of a recording, each with the time it came.
-func Recorded(t testing.TB, file string) (raws []hook.Raw) {
-	t.Helper()
+// Lines reads a recording: a JSON object with a payload, its event and the time it came, on
+// each line.
+func Lines(file string) (raws []hook.Raw, err error) {
 	lines, err := os.ReadFile(file) //nolint:gosec // A file of testdata.
-	if err != nil {
-		t.Fatal(err)
-	}
 	for line := range bytes.Lines(lines) {
 		var row struct {
-			TS      int64
+			TS      arrival
 			Event   string
 			Payload json.RawMessage
 		}
 		if err := json.Unmarshal(line, &row); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		raws = append(raws, hook.Raw{
-			Payload: row.Payload, Event: row.Event, StoredAt: time.Unix(0, row.TS).UTC(), Offset: int64(len(raws)), Cwd: "/started/here",
-		})
+		raws = append(raws, hook.Raw{Payload: row.Payload, Event: row.Event, StoredAt: time.Time(row.TS), Offset: int64(len(raws))})
+	}
+	return raws, err
+}
+
+// arrival is a time in nanoseconds, or a date.
+type arrival time.Time
+
+func (a *arrival) UnmarshalJSON(b []byte) error {
+	if bytes.HasPrefix(b, []byte(`"`)) {
+		return json.Unmarshal(b, (*time.Time)(a))
+	}
+	ns, err := strconv.ParseInt(string(b), 10, 64)
+	*a = arrival(time.Unix(0, ns).UTC())
+	return err
+}
+
+// Recorded is Lines in a test, of hooks that were started in one folder.
+func Recorded(t testing.TB, file string) []hook.Raw {
+	t.Helper()
+	raws, err := Lines(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range raws {
+		raws[i].Cwd = "/started/here"
 	}
 	return raws
 }
@@ -66,14 +87,10 @@ func (a Agent) recordings(t testing.TB) []string {
 // Golden decodes every recorded payload and compares the events with the golden file of the
 // recording, which leaves asides out.
 func (a Agent) Golden(t *testing.T) {
-	type event struct {
-		Kind string
-		hook.Event
-	}
 	for _, file := range a.recordings(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".ndjson")
 		t.Run(name, func(t *testing.T) {
-			var all []event
+			all := ""
 			for _, r := range Recorded(t, file) {
 				events, err := a.Decode(r)
 				if err != nil {
@@ -82,11 +99,11 @@ func (a Agent) Golden(t *testing.T) {
 				a.Check(t, r, events, err)
 				for _, ev := range events {
 					if ev.Kind != hook.KindAside {
-						all = append(all, event{ev.Kind.String(), ev})
+						all += golden.Line(ev, "") + "\n"
 					}
 				}
 			}
-			golden.JSON(t, "golden/"+name+".json", all)
+			golden.Check(t, "golden/"+name+".txt", all)
 		})
 	}
 }

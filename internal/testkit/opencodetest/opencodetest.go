@@ -2,7 +2,9 @@
 package opencodetest
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,32 +14,42 @@ import (
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
-// Write makes the database in a home folder of the statements in a file.
-func Write(t testing.TB, home, statements string) (path string) {
-	t.Helper()
+// Make makes the database in a home folder of the statements in a file.
+func Make(ctx context.Context, home, statements string) (path string, err error) {
 	text, err := regular.Read(statements, regular.Options{})
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	path = filepath.Join(home, ".local", "share", "opencode", "opencode.db")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	return path, execute(ctx, path, string(text))
+}
+
+func execute(ctx context.Context, path, statements string) error {
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, statements)
+	return errors.Join(err, db.Close())
+}
+
+// Write is Make in a test.
+func Write(t testing.TB, home, statements string) (path string) {
+	t.Helper()
+	path, err := Make(t.Context(), home, statements)
+	if err != nil {
 		t.Fatal(err)
 	}
-	Exec(t, path, string(text))
 	return path
 }
 
 // Exec executes statements in a database.
 func Exec(t testing.TB, path, statements string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), statements); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
+	if err := execute(t.Context(), path, statements); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,13 +5,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -284,7 +282,7 @@ type printer struct {
 }
 
 func (p *printer) line(name string, v any) {
-	if text := p.text(reflect.ValueOf(v)); text != "" {
+	if text := golden.Line(v, p.home); text != "" {
 		_, _ = fmt.Fprintf(p.out, "%s %s\n", name, text) // never fails
 	}
 }
@@ -351,48 +349,4 @@ func each[T any](p *printer, name string, list []T) {
 	for _, v := range list {
 		p.line(name, v)
 	}
-}
-
-// maxText is the length of the longest text that is printed whole, in bytes.
-const maxText = 400
-
-// text is a value as it is printed, empty for one that is zero.
-func (p *printer) text(v reflect.Value) string {
-	if !v.IsValid() || v.IsZero() {
-		return ""
-	}
-	switch is := v.Interface().(type) {
-	case time.Time:
-		return is.UTC().Format("2006-01-02T15:04:05.999999999")
-	case time.Duration, hook.Kind:
-		return fmt.Sprint(is)
-	case string:
-		is = strings.ReplaceAll(is, p.home, "~")
-		if len(is) > maxText {
-			return fmt.Sprintf("%q... %d bytes %x", is[:maxText/4], len(is), sha256.Sum256([]byte(is)))
-		}
-		return fmt.Sprintf("%q", is)
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if v.Elem().Kind() == reflect.Float64 {
-			return fmt.Sprint(v.Elem().Float())
-		}
-		return cmp.Or(p.text(v.Elem()), "zero")
-	case reflect.Slice:
-		var parts []string
-		for i := range v.Len() {
-			parts = append(parts, cmp.Or(p.text(v.Index(i)), "zero"))
-		}
-		return "[" + strings.Join(parts, " ") + "]"
-	case reflect.Struct:
-		var parts []string
-		for i := range v.NumField() {
-			if text := p.text(v.Field(i)); text != "" {
-				parts = append(parts, v.Type().Field(i).Name+": "+text)
-			}
-		}
-		return "{" + strings.Join(parts, ", ") + "}"
-	}
-	return fmt.Sprint(v.Interface())
 }

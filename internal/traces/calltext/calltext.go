@@ -122,10 +122,7 @@ func FromTool(events []hook.Event) []Record {
 		if t.ID == "" {
 			key = [2]string{t.Name, t.Input}
 		}
-		at := e.Time
-		if at.IsZero() {
-			at = e.StoredAt
-		}
+		at := cmp.Or(e.Time, e.StoredAt)
 		if e.Kind == hook.KindToolStart {
 			open[key] = append(open[key], len(out))
 			out = append(out, Record{ID: t.ID, Name: t.Name, At: at, Text: view.CallText{Arguments: t.Input}})
@@ -152,28 +149,29 @@ func FromResults(results []hook.ToolResult, source func(*hook.ToolResult) string
 	out := make([]Record, 0, len(results))
 	for i := range results {
 		r := &results[i]
-		at := r.At
-		if at.IsZero() {
-			at = r.Asked
-		}
 		out = append(out, Record{
-			ID: r.ID, Name: r.Name, At: at,
+			ID: r.ID, Name: r.Name, At: cmp.Or(r.At, r.Asked),
 			Text: view.CallText{Arguments: r.Input, Result: r.Text, Place: view.PlaceFiles, Source: source(r)},
 		})
 	}
 	return out
 }
 
-// clean redacts and bounds the texts.
-func clean(t view.CallText, remove func(string) string) view.CallText {
-	for _, s := range []*string{&t.Arguments, &t.Result, &t.Error} {
-		whole := *s
-		*s = remove(termtext.HeadBytes(whole, MaxText))
-		if len(whole) > MaxText {
-			*s += "\n… " + termtext.Plural(len(whole)-MaxText, "byte") + " more"
+// each changes the texts.
+func each(all []view.CallText, change func(string) string) {
+	for i := range all {
+		for _, s := range []*string{&all[i].Arguments, &all[i].Result, &all[i].Error} {
+			*s = change(*s)
 		}
 	}
-	return t
+}
+
+// bounded cuts a text that is too long.
+func bounded(s string) string {
+	if len(s) <= MaxText {
+		return s
+	}
+	return termtext.HeadBytes(s, MaxText) + "\n… " + termtext.Plural(len(s)-MaxText, "byte") + " more"
 }
 
 // wants reports which calls are looked for.

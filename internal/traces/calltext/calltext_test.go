@@ -2,6 +2,7 @@ package calltext
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -86,8 +87,8 @@ func finder(t *testing.T, a transcript.Reader, folders map[string]string) *Finde
 	}
 	return &Finder{
 		Files: &transcript.Files{Home: home}, Home: home,
-		Agent: func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) { return a, nil },
-		Clean: func(s string) string { return redact.New(nil).Preview(s, 0) },
+		Agent:  func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) { return a, nil },
+		Redact: redact.New(nil),
 	}
 }
 
@@ -213,10 +214,38 @@ func TestTextsFromTheSpool(t *testing.T) {
 	}
 }
 
+// TestTextsLoseWhatTheTaskRemovedOnce looks a call up whose result has a value that only an
+// answer of the same task shows to be a secret, and one that is a folder's name in the task.
+func TestTextsLoseWhatTheTaskRemovedOnce(t *testing.T) {
+	const session, secret, name = "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17", "Xk29vQ7wLp3z", "Rt81mN4bVc6y"
+	call := hook.ToolResult{ID: "c1", Name: "Bash", At: at(1), Input: `{"command":"cat notes"}`, Text: "connected with " + secret + " in " + name + " as Zq55hJ8kWd2f"}
+	f := finder(t, claude.Agent, nil)
+	f.Agent = func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) {
+		return transcript.Reader{Read: func(_ context.Context, _ *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+			tr := &hook.Transcript{ToolResults: []hook.ToolResult{call}}
+			if q.Whole == nil { // a reading of whole texts need not have others
+				tr.Prompts = []hook.Prompt{{At: at(0), Text: "deploy with password=" + secret + " and password=" + name}}
+				tr.Calls = []hook.LLMCall{{Start: at(9000), Text: "password=Zq55hJ8kWd2f"}} // a later task's
+			}
+			return tr, nil
+		}}, nil
+	}
+	task := trace("claude-code", session, "claude")
+	task.Started, task.Ended = at(0), at(2)
+	task.ResourceSpans[0].ScopeSpans[0].Spans[0].Attributes = otlpTexts(otelmap.KeyWorkingDirectory, "/src/"+name)
+	got, err := f.Find(t.Context(), task, []Wanted{{ID: "c1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "connected with [REDACTED:assigned-secret] in " + name + " as Zq55hJ8kWd2f"; got[0].Result != want {
+		t.Errorf("got %q, want %q", got[0].Result, want)
+	}
+}
+
 func TestTextsAreBounded(t *testing.T) {
-	got := clean(view.CallText{Result: strings.Repeat("é", MaxText)}, func(s string) string { return s })
-	if !strings.HasSuffix(got.Result, "é\n… 16777216 bytes more") || len(got.Result) > MaxText+100 {
-		t.Errorf("%d bytes, end %q", len(got.Result), got.Result[len(got.Result)-40:])
+	got := bounded(strings.Repeat("é", MaxText))
+	if !strings.HasSuffix(got, "é\n… 16777216 bytes more") || len(got) > MaxText+100 {
+		t.Errorf("%d bytes, end %q", len(got), got[len(got)-40:])
 	}
 }
 

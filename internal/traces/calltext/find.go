@@ -8,9 +8,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/redact"
+	"github.com/hookspan/hookspan/internal/redact/redactspans"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -25,8 +29,8 @@ type Finder struct {
 	// Agent returns what reads the files of an agent and its records in the spool, both empty
 	// for one that is not known.
 	Agent func(host string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error))
-	// Clean removes secrets.
-	Clean func(string) string
+	// Redact removes secrets, from a task's texts also what it removes from another of them.
+	Redact *redact.Redactor
 	// Home is shortened to ~ in the names of sources.
 	Home string
 }
@@ -152,9 +156,52 @@ func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]vi
 			out[i] = w.Preview
 			out[i].Source = "only the preview is left: " + why
 		}
-		out[i] = clean(out[i], f.Clean)
 	}
+	f.clean(ctx, read, t, out)
 	return out, ctx.Err()
+}
+
+// clean removes the secrets from texts of a task.
+func (f *Finder) clean(ctx context.Context, a transcript.Reader, t *store.Trace, texts []view.CallText) {
+	m := f.Redact.Memory()
+	q := QueryOf(t)
+	q.Since, q.Until = t.Started, t.Ended
+	if a.Read != nil {
+		if tr, _ := f.Files.Read(ctx, a, q); tr != nil {
+			remember(m, t, tr)
+		}
+	}
+	each(texts, func(s string) string {
+		return rawjson.Clean(bounded(s), func(s string) string { return m.Clean(s, 0) })
+	})
+	values := redactspans.Secrets(t.ResourceSpans, m.Values(func(int64) bool { return true }))
+	each(texts, func(s string) string {
+		values = slices.DeleteFunc(values, func(v redact.Value) bool { return v.Names(s) })
+		return s
+	})
+	each(texts, func(s string) string { return redact.Again(s, values) })
+}
+
+// remember has a memory note what is removed from the texts of a task.
+func remember(m *redact.Memory, t *store.Trace, tr *hook.Transcript) {
+	note := func(at time.Time, texts ...string) {
+		if !t.Started.IsZero() && (at.Before(t.Started.Add(-slack)) || at.After(t.Ended.Add(slack))) {
+			return
+		}
+		for _, text := range texts {
+			m.Clean(text, 0)
+		}
+	}
+	for _, p := range tr.Prompts {
+		note(p.At, p.Text)
+	}
+	for i := range tr.Calls {
+		note(tr.Calls[i].Start, tr.Calls[i].Text, tr.Calls[i].Reasoning, tr.Calls[i].Message)
+	}
+	for i := range tr.ToolResults {
+		r := &tr.ToolResults[i]
+		note(cmp.Or(r.At, r.Asked), r.Input, r.Text)
+	}
 }
 
 // QueryOf says which session of the agent a trace is from.

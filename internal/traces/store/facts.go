@@ -20,60 +20,17 @@ func CommandOf(tool, arguments string) string {
 	if !slices.ContainsFunc(shellTools, func(word string) bool { return strings.Contains(tool, word) }) {
 		return ""
 	}
-	// The program is among the first words.
-	return program(commandText(termtext.HeadBytes(arguments, 4<<10)), 0)
+	o := rawjson.Members([]byte(arguments))
+	between := "\n"
+	if o.Get("command") != nil {
+		between = " "
+	}
+	command := strings.Join(slices.Collect(rawjson.Strings(o.Get("command", "commands", "cmd"))), between)
+	return program(termtext.HeadBytes(command, maxScript), 0) // the program is among the first words
 }
 
-// commandText returns the command in a shell tool's arguments, a JSON object whose
-// end may be cut off.
-func commandText(arguments string) string {
-	for _, name := range []string{"command", "commands", "cmd"} {
-		_, rest, ok := strings.Cut(arguments, `"`+name+`"`)
-		rest, colon := strings.CutPrefix(strings.TrimLeft(rest, " \t\r\n"), ":")
-		if !ok || !colon {
-			continue
-		}
-		var words []string
-		rest = strings.TrimLeft(rest, " \t\r\n")
-		if rest, ok = strings.CutPrefix(rest, "["); !ok {
-			text, _ := quoted(rest)
-			return text
-		}
-		for {
-			rest = strings.TrimLeft(rest, " \t\r\n,")
-			text, tail := quoted(rest)
-			if tail == rest {
-				break
-			}
-			words, rest = append(words, text), tail
-		}
-		if name == "command" {
-			return strings.Join(words, " ")
-		}
-		return strings.Join(words, "\n")
-	}
-	return ""
-}
-
-// quoted returns the JSON string that s begins with, which may lack its end, and
-// what follows it.
-func quoted(s string) (text, rest string) {
-	if !strings.HasPrefix(s, `"`) {
-		return "", s
-	}
-	i := 1
-	for i < len(s) && s[i] != '"' {
-		if s[i] == '\\' {
-			i++
-		}
-		i++
-	}
-	if i >= len(s) {
-		s = strings.TrimRight(s, `\`)
-		return rawjson.Unquote([]byte(s + `"`)), ""
-	}
-	return rawjson.Unquote([]byte(s[:i+1])), s[i+1:]
-}
+// maxScript bounds the part of a command in which its program is looked for, in bytes.
+const maxScript = 4 << 10
 
 // wrappers are programs and shell words before the program that counts.
 var wrappers = []string{

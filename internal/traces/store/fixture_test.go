@@ -156,7 +156,7 @@ func clineTrace() *build {
 	b.tool(root, "read_file", `{"path":"src/server.ts"}`, 3*s, 3*s+15*ms)
 	b.tool(root, "search_files", `{"path":"src","regex":"app\\.get\\(","file_pattern":"*.ts"}`, 3*s+20*ms, 3*s+180*ms)
 	b.chat(root, 4*s, 9*s+300*ms, usageAttrs(15_500, 812, 12_000, 0.0611)...)
-	b.tool(root, "replace_in_file", `{"diff":"------- SEARCH\napp.listen(8080)\n=======\napp.get('/health'…`, 9*s+400*ms, 9*s+460*ms)
+	b.tool(root, "replace_in_file", `{"diff":"------- SEARCH\napp.listen(8080)\n=======\napp.get('/health'…"}`, 9*s+400*ms, 9*s+460*ms)
 	b.tool(root, "execute_command", `{"command":"npm test","requires_approval":false}`, 12*s, 31*s)
 	b.fail(otelmap.ErrorTool, "Command failed with exit code 1.\n\n  1 failing\n    health: expected 200, got 404")
 	agent := b.tool(root, "use_subagents", `{"prompt_1":"Find every place that starts a server"}`, 35*s, 66*s)

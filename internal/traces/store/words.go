@@ -215,8 +215,8 @@ func around(text string, at place) string {
 	return before + oneLine(text[at.start:], snippetRunes)
 }
 
-// plain is JSON, or its beginning, as people read it: without brackets, quotes and escapes, which
-// would join words. Another text stays as it is.
+// plain is JSON, or the beginning of it that a result was cut to, as people read it: without
+// brackets, quotes and escapes, which would join words. Another text stays as it is.
 func plain(text string) string {
 	inner := strings.TrimLeft(text, "{[ \t\r\n")
 	if len(inner) == len(text) || !strings.HasPrefix(inner, `"`) {

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -8,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // Session is what the comparison of a session found.
@@ -22,7 +23,7 @@ type Session struct {
 // Check holds an agent's traces against a second reading of its files.
 type Check struct {
 	Host  string
-	Files *second.Reading
+	Files *agentfiles.Reading
 	Store *store.Store
 	// Sums are those that were read from the store, or from what is sent to it.
 	Sums map[string]*Sums
@@ -49,11 +50,8 @@ const openAge = time.Hour
 // files are in Gone.
 func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
 	for _, id := range ids {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if _, err := c.sums(ctx, id); err != nil {
-			return nil, err
+		if _, err := c.sums(ctx, id); err != nil || ctx.Err() != nil {
+			return nil, cmp.Or(err, ctx.Err())
 		}
 	}
 	for _, id := range ids {
@@ -78,26 +76,27 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 	return differ, nil
 }
 
-// Untold lists the sessions with requests, calls or prompts in the files that are not
-// among ids, and of which the store has no trace.
-func (c *Check) Untold(ctx context.Context, ids map[string]bool) (untold []Session, err error) {
+// Untraced lists the sessions with requests, calls or prompts in the files that are not known,
+// and of which the store has no trace.
+func (c *Check) Untraced(ctx context.Context, known func(id string) bool) (untraced []Session, err error) {
 	for _, id := range slices.Sorted(maps.Keys(c.Files.Sessions)) {
 		s := c.Files.Sessions[id]
-		if ids[id] || len(s.Requests)+len(s.Calls)+len(s.Prompts) == 0 {
+		work := func() bool { return len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 }
+		if known(id) || !work() {
 			continue
 		}
 		sums, err := c.sums(ctx, id)
+		if err == nil {
+			err = c.settle(ctx, id)
+		}
 		if err != nil {
 			return nil, err
 		}
-		if err := c.settle(ctx, id); err != nil {
-			return nil, err
-		}
-		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 && len(d) > 0 {
-			untold = append(untold, Session{id, true, d})
+		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && work() && len(d) > 0 {
+			untraced = append(untraced, Session{id, true, d})
 		}
 	}
-	return untold, nil
+	return untraced, nil
 }
 
 // sums returns what the store has of a session.
@@ -136,7 +135,7 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 	}
 	copied := false
 	// other returns the session to which something of a time and a key goes, nil for this one.
-	other := func(f second.Fact, has func(*Sums) bool) *second.Session {
+	other := func(f agentfiles.Fact, has func(*Sums) bool) *agentfiles.Session {
 		for _, id := range append([]string{id}, f.Held...) {
 			sums, failed := c.sums(ctx, id)
 			err = errors.Join(err, failed)
@@ -149,21 +148,19 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 		}
 		return mine
 	}
-	for key, q := range mine.Requests {
-		if s := other(q.Fact, func(s *Sums) bool { return s.has(key) }); s != mine {
-			s.Requests[key] = q
-			delete(mine.Requests, key)
-		}
-	}
-	for key, q := range mine.Calls {
-		if s := other(q.Fact, func(s *Sums) bool { return s.has(key) }); s != mine {
-			s.Calls[key] = q
-			delete(mine.Calls, key)
-		}
-	}
+	maps.DeleteFunc(mine.Requests, func(key string, q *agentfiles.Request) bool {
+		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
+		s.Requests[key] = q
+		return s != mine
+	})
+	maps.DeleteFunc(mine.Calls, func(key string, q *agentfiles.Call) bool {
+		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
+		s.Calls[key] = q
+		return s != mine
+	})
 	for _, p := range slices.Clone(mine.Prompts) {
 		if s := other(p.Fact, func(s *Sums) bool { return s.askedAt(p.At) }); s != mine {
-			mine.Give(s, func(f second.Fact) bool { return f.Line == p.Line && f.File == p.File })
+			mine.Give(s, func(f agentfiles.Fact) bool { return f.Line == p.Line && f.File == p.File })
 		}
 	}
 	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
@@ -177,7 +174,7 @@ const written = time.Second
 
 // part returns what the files say of the session, as far as the store should have it; nil
 // if they say nothing.
-func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Session, error) {
+func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Session, error) {
 	s := c.Files.Sessions[id]
 	if s == nil {
 		return nil, nil
@@ -185,13 +182,10 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 	var from, to time.Time
 	if c.Cut != nil {
 		cut, err := c.Cut(ctx, id)
-		if err != nil {
+		switch {
+		case err != nil || cut && sums.first.IsZero():
 			return nil, err
-		}
-		if cut && sums.first.IsZero() {
-			return nil, nil
-		}
-		if cut {
+		case cut:
 			from = sums.first.Add(-early)
 		}
 	}
@@ -201,12 +195,15 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*second.Sessio
 	if c.Off != nil {
 		s = c.recorded(s, sums)
 	}
-	return s.Without(func(_ string, f second.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
+	if from.IsZero() && to.IsZero() {
+		return s, nil
+	}
+	return s.Without(func(_ string, f agentfiles.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
 }
 
 // recorded returns the session without what was not recorded since its folder is Off. In one
 // folder, what there is of a time with a trace was recorded before the switch.
-func (c *Check) recorded(s *second.Session, sums *Sums) *second.Session {
+func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session {
 	offs := make(map[string]bool)
 	off := func(dir string) bool {
 		is, known := offs[dir]
@@ -223,10 +220,10 @@ func (c *Check) recorded(s *second.Session, sums *Sums) *second.Session {
 	}
 	// What is left of a turn that began in such a folder has no trace until something begins one.
 	headless := func(at time.Time) bool {
-		of := func(t *second.Turn) bool { return off(t.Dir) && !at.Before(t.At) && !at.After(t.Last) }
+		of := func(t *agentfiles.Turn) bool { return off(t.Dir) && !at.Before(t.At) && !at.After(t.Last) }
 		return slices.ContainsFunc(s.Turns, of) && !slices.ContainsFunc(sums.runs, func(r run) bool { return !at.Before(r.start) && !at.After(r.end) })
 	}
-	left := func(key string, f second.Fact) bool {
+	left := func(key string, f agentfiles.Fact) bool {
 		if !moved {
 			return !sums.runs.cover(f.At)
 		}

@@ -15,7 +15,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -122,7 +122,7 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 type found struct {
 	sessions, prompts, calls int
 	output                   int64
-	unread                   []second.Unread
+	unread                   []agentfiles.Unread
 }
 
 // bothReadings reads files, by their paths below a home, and fails where the readings differ.
@@ -164,7 +164,7 @@ func bothReadingsOf(t *testing.T, home string) (got found) {
 			got.sessions++
 		}
 	}
-	again, err := second.Read(t.Context(), all[0].host, second.EnvOf(home, nil))
+	again, err := agentfiles.Read(t.Context(), all[0].host, agentfiles.EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestSecondReadingNamesCompressedFilesThatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := second.Read(t.Context(), "codex", second.EnvOf(home, nil))
+	files, err := agentfiles.Read(t.Context(), "codex", agentfiles.EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,8 +222,8 @@ func TestSecondReadingNamesACallTooMany(t *testing.T) {
 		for id, want := range map[string]bool{"": host != "codex" && host != "gemini-cli" && host != "cline", "c2": true, "exec-2": host != "codex"} {
 			sums := new(Sums)
 			sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{tool("c1"), tool(id)}}}})
-			files := &second.Reading{Sessions: map[string]*second.Session{
-				"s": {Calls: map[string]*second.Call{"c1": {Times: 1}}},
+			files := &agentfiles.Reading{Sessions: map[string]*agentfiles.Session{
+				"s": {Calls: map[string]*agentfiles.Call{"c1": {Times: 1}}},
 			}}
 			sums.uncounted = true
 			differ, err := (&Check{Host: host, Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
@@ -254,8 +254,8 @@ func TestSecondReadingLacksWhatOnlyHooksReport(t *testing.T) {
 		sums := new(Sums)
 		both := call(otlp.String(otelmap.KeyToolCallID, "c1"))
 		sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: append(c.spans, both)}}})
-		files := &second.Reading{Sessions: map[string]*second.Session{
-			"s": {Calls: map[string]*second.Call{"c1": {Times: 1}}},
+		files := &agentfiles.Reading{Sessions: map[string]*agentfiles.Session{
+			"s": {Calls: map[string]*agentfiles.Call{"c1": {Times: 1}}},
 		}}
 		sums.uncounted = true
 		differ, err := (&Check{Host: c.host, Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // Kind is in what the traces of a session and the agent's files differ.
@@ -61,30 +61,27 @@ type Difference struct {
 // comparison compares the traces of a session with what the files say of it.
 type comparison struct {
 	*Sums
-	files *second.Session
-	lacks second.Lacks
+	files *agentfiles.Session
+	lacks agentfiles.Lacks
 	host  string
 	clean func(string) string
 	out   []Difference
 	// alike are the ids of what differs in the same way.
 	alike map[alike][]string
-	// ours and theirs are the ids of subagents.
-	ours, theirs map[string]bool
+	// ours are the ids of subagents.
+	ours map[string]bool
 }
 
 // differences names what differs. clean removes secrets, as it did from the traces.
-func (s *Sums) differences(host string, files *second.Session, clean func(string) string) []Difference {
+func (s *Sums) differences(host string, files *agentfiles.Session, clean func(string) string) []Difference {
 	if clean == nil {
 		clean = func(text string) string { return text }
 	}
 	c := &comparison{
-		Sums: s, files: files, host: host, lacks: second.LacksOf(host), clean: clean, ours: make(map[string]bool), theirs: make(map[string]bool),
+		Sums: s, files: files, host: host, lacks: agentfiles.LacksOf(host), clean: clean, ours: make(map[string]bool),
 	}
 	for _, q := range s.calls {
 		c.ours[q.agent] = true
-	}
-	for _, q := range files.Calls {
-		c.theirs[q.Agent] = true
 	}
 	if !files.Unsummed {
 		c.compareRequests()
@@ -188,27 +185,33 @@ func (c *comparison) compareAgent(run int, ours, theirs, id string) {
 	c.differ(Agent, run, cmp.Or(ours, mainAgent), cmp.Or(theirs, mainAgent), id)
 }
 
-// compareRequests compares requests by their ids and, those that have none, by their tokens.
-func (c *comparison) compareRequests() {
-	byID := make(map[string][]*request)
-	var nameless []*request
-	for i := range c.requests {
-		q := &c.requests[i]
-		if c.files.Requests[q.id] == nil {
-			nameless = append(nameless, q)
-			continue
+// pair returns what has an id that the files have, what has none of these, and the ids of what
+// only the files have.
+func pair[Q, F any](ours []Q, idOf func(*Q) string, files map[string]F) (byID map[string][]*Q, others []*Q, lost []string) {
+	byID = make(map[string][]*Q)
+	for i := range ours {
+		id := idOf(&ours[i])
+		if _, found := files[id]; found {
+			byID[id] = append(byID[id], &ours[i])
+		} else {
+			others = append(others, &ours[i])
 		}
-		byID[q.id] = append(byID[q.id], q)
 	}
-	var lost []string
-	for id, f := range c.files.Requests {
-		if len(byID[id]) == 0 {
+	for id := range files {
+		if byID[id] == nil {
 			lost = append(lost, id)
-			continue
 		}
-		c.compareRequest(id, byID[id], f)
 	}
 	slices.Sort(lost)
+	return byID, others, lost
+}
+
+// compareRequests compares requests by their ids and, those that have none, by their tokens.
+func (c *comparison) compareRequests() {
+	byID, nameless, lost := pair(c.requests, func(q *request) string { return q.id }, c.files.Requests)
+	for id, ours := range byID {
+		c.compareRequest(id, ours, c.files.Requests[id])
+	}
 	if !c.summed { // else they need not be of one request each
 		lost, nameless = c.pairTokens(lost, nameless)
 		for _, id := range lost {
@@ -221,34 +224,22 @@ func (c *comparison) compareRequests() {
 	c.addNoted("request")
 }
 
-func (c *comparison) compareRequest(id string, ours []*request, f *second.Request) {
+func (c *comparison) compareRequest(id string, ours []*request, f *agentfiles.Request) {
 	q := ours[0]
 	if len(ours) > 1 {
 		c.note(Double, q.run, strconv.Itoa(len(ours))+" times", "once", id)
 	}
 	c.differ(Model, q.run, q.model, f.Model, id)
 	c.compareAgent(q.run, q.agent, f.Agent, id)
-	if q.failed != f.Failed {
-		c.note(Status, q.run, statusText(q.failed), statusText(f.Failed), id)
-	}
+	text := map[bool]string{true: failed, false: ok}
+	c.differ(Status, q.run, text[q.failed], text[f.Failed], id)
 	if q.usage == nil {
 		return
 	}
-	if u := usageOf(f); !same(*q.usage, u, f.Bare) {
-		for _, n := range counts(*q.usage, u) {
-			c.differ(n.kind, q.run, strconv.FormatInt(n.ours, 10), strconv.FormatInt(n.theirs, 10), id)
-		}
-	}
+	c.compareCounts(*q.usage, usageOf(f), f.Bare, func(kind Kind, ours, theirs string) { c.differ(kind, q.run, ours, theirs, id) })
 	if f.Cost != nil && *f.Cost > 0 && q.usage.CostUSD != nil && math.Abs(*f.Cost-*q.usage.CostUSD) > 1e-9 {
 		c.note(Cost, q.run, fmt.Sprintf("$%.9g", *q.usage.CostUSD), fmt.Sprintf("$%.9g", *f.Cost), id)
 	}
-}
-
-func statusText(bad bool) string {
-	if bad {
-		return failed
-	}
-	return ok
 }
 
 // pairTokens pairs requests of equal tokens, and returns the others.
@@ -295,7 +286,7 @@ func (c *comparison) pairTokens(lost []string, nameless []*request) ([]string, [
 	}), nameless
 }
 
-func usageOf(f *second.Request) store.Usage {
+func usageOf(f *agentfiles.Request) store.Usage {
 	return store.Usage{Input: f.Input, Output: f.Output, CacheRead: f.CacheRead, CacheWrite: f.CacheWrite}
 }
 
@@ -318,16 +309,32 @@ func (c *comparison) compareTokens() {
 		what string
 		ours store.Usage
 	}{{"sum of the session", c.usage}, {"sum of the requests", c.listed}} {
-		if same(s.ours, all, bare) {
-			continue
+		add := func(kind Kind, ours, theirs string) {
+			c.add(Difference{Kind: kind, What: s.what, InTrace: ours, InFiles: theirs})
 		}
-		for _, n := range counts(s.ours, all) {
-			if n.ours != n.theirs {
-				c.add(Difference{Kind: n.kind, What: s.what, InTrace: strconv.FormatInt(n.ours, 10), InFiles: strconv.FormatInt(n.theirs, 10)})
-			}
+		if c.compareCounts(s.ours, all, bare, add) {
+			return // the other says no more
 		}
-		break // the other says no more
 	}
+}
+
+// compareCounts adds the numbers of tokens that differ, and reports whether there are some.
+func (c *comparison) compareCounts(ours, theirs store.Usage, bare int64, add func(kind Kind, ours, theirs string)) bool {
+	if same(ours, theirs, bare) {
+		return false
+	}
+	for _, n := range []struct {
+		kind         Kind
+		ours, theirs int64
+	}{
+		{Input, ours.Input, theirs.Input}, {Output, ours.Output, theirs.Output},
+		{CacheRead, ours.CacheRead, theirs.CacheRead}, {CacheWrite, ours.CacheWrite, theirs.CacheWrite},
+	} {
+		if n.ours != n.theirs {
+			add(n.kind, strconv.FormatInt(n.ours, 10), strconv.FormatInt(n.theirs, 10))
+		}
+	}
+	return true
 }
 
 // compareTotal compares the number of calls that the runs count.
@@ -340,7 +347,7 @@ func (c *comparison) compareTotal() {
 	}
 	if !c.uncounted && c.counted != spans {
 		for _, f := range c.files.Calls {
-			if f.Name != second.Script {
+			if f.Name != agentfiles.Script {
 				n += f.Times
 			}
 		}
@@ -352,13 +359,10 @@ func (c *comparison) compareTotal() {
 
 // compareCalls compares calls by their ids and, those without one, by their tools.
 func (c *comparison) compareCalls() {
-	byID := make(map[string][]*call)
+	byID, others, lost := pair(c.calls, func(q *call) string { return q.id }, c.files.Calls)
 	var nameless, strangers []*call
-	for i := range c.calls {
-		q := &c.calls[i]
-		switch f := c.files.Calls[q.id]; {
-		case f != nil:
-			byID[q.id] = append(byID[q.id], q)
+	for _, q := range others {
+		switch {
 		case c.files.Results[q.id] || q.skill && q.id == "" || strings.HasPrefix(q.id, "exec-") && c.lacks.ScriptCalls:
 			// the files lack what made it
 		case q.id == "":
@@ -367,15 +371,9 @@ func (c *comparison) compareCalls() {
 			strangers = append(strangers, q)
 		}
 	}
-	var lost []string
-	for id, f := range c.files.Calls {
-		if len(byID[id]) == 0 {
-			lost = append(lost, id)
-			continue
-		}
-		c.compareCall(id, byID[id], f)
+	for id, ours := range byID {
+		c.compareCall(id, ours, c.files.Calls[id])
 	}
-	slices.Sort(lost)
 	for _, id := range lost {
 		f := c.files.Calls[id]
 		alike := func(q *call) bool { return sameTool(q.name, f.Name) }
@@ -400,13 +398,11 @@ func (c *comparison) compareCalls() {
 	c.addNoted("call")
 }
 
-func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {
+func (c *comparison) compareCall(id string, ours []*call, f *agentfiles.Call) {
 	q := ours[0]
-	switch {
-	case len(ours) > f.Times:
-		c.note(Double, q.run, strconv.Itoa(len(ours))+" times", strconv.Itoa(f.Times)+" times", id)
-	case len(ours) < f.Times:
-		c.note(Missing, q.run, strconv.Itoa(len(ours))+" times", strconv.Itoa(f.Times)+" times", id)
+	if len(ours) != f.Times {
+		kind := map[bool]Kind{true: Double, false: Missing}[len(ours) > f.Times]
+		c.note(kind, q.run, strconv.Itoa(len(ours))+" times", strconv.Itoa(f.Times)+" times", id)
 	}
 	for _, q := range ours {
 		if !sameTool(q.name, f.Name) {
@@ -421,7 +417,7 @@ func (c *comparison) compareCall(id string, ours []*call, f *second.Call) {
 }
 
 // compareTime finds a call that began at another time than between its row and its result.
-func (c *comparison) compareTime(q *call, f *second.Call) {
+func (c *comparison) compareTime(q *call, f *agentfiles.Call) {
 	if f.Done.After(f.At) && (q.start.Before(f.At.Add(-early)) || q.start.After(f.Done.Add(early))) {
 		c.differ(Time, q.run, at(q.start), at(f.At), q.id)
 	}
@@ -433,7 +429,7 @@ func sameTool(ours, theirs string) bool {
 }
 
 // compareStatus compares how a call ended with what its result says.
-func (c *comparison) compareStatus(q *call, f *second.Call) {
+func (c *comparison) compareStatus(q *call, f *agentfiles.Call) {
 	theirs := ""
 	switch {
 	case f.Hidden && (q.status == unfinished || q.status == cancelled):
@@ -442,11 +438,11 @@ func (c *comparison) compareStatus(q *call, f *second.Call) {
 	case f.Answered && q.status == unfinished:
 		theirs = "ended"
 	case !f.Answered || q.status == "":
-	case f.Status == second.OK && q.status != ok:
+	case f.Status == agentfiles.OK && q.status != ok:
 		theirs = ok
-	case f.Status == second.Failed && q.status != failed, f.Status == second.Bad && q.status == ok:
+	case f.Status == agentfiles.Failed && q.status != failed, f.Status == agentfiles.Bad && q.status == ok:
 		theirs = failed
-	case f.Status == second.Denied && (q.status == ok || q.status == failed):
+	case f.Status == agentfiles.Denied && (q.status == ok || q.status == failed):
 		theirs = denied
 	}
 	c.differ(Status, q.run, q.status, theirs, q.id)

@@ -2,7 +2,7 @@
 // same session.
 //
 // A comparison takes all traces of a session and a reading of the agent's files by
-// package second, which shares no code with the readers that the traces were made with.
+// package agentfiles, which shares no code with the readers that the traces were made with.
 // It compares
 //   - every tool call: that it is on both sides and once, its tool, its agent and its
 //     status, and the order of calls of which one had ended before the other was asked for;
@@ -20,5 +20,5 @@
 // What the files say of a time before the first trace counts unless the store has removed
 // traces of the session.
 //
-// Comparing is pure. Package second reads the files.
+// Comparing is pure. Package agentfiles reads the files.
 package verify

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // ImportVerdict is what a second reading of the agent's files says of an import.
@@ -28,49 +29,54 @@ type ImportVerdict struct {
 // ImportCheck gathers what an import sends of each session.
 type ImportCheck struct {
 	host string
-	// known are all sessions that the agent's reader finds.
-	known map[string]bool
-	read  []string
-	seen  map[string]bool
-	sums  map[string]*Sums
-	// runs counts what is imported, fresh are the sessions with some.
-	runs  int
-	fresh map[string]bool
-	// cut are sessions of which the store has the end only, lacks those of which it need not
-	// have any trace yet.
-	cut, lacks map[string]bool
+	// sessions are all that the agent's reader finds, read those of which it says what is there.
+	sessions map[string]*imported
+	read     []string
+	sums     map[string]*Sums
+	// runs counts what is imported.
+	runs int
 }
+
+// imported is what an import said of a session: that it was read, that some of it is new, that
+// the store has the end only, and that it need not have any trace yet.
+type imported struct{ seen, fresh, cut, lacks bool }
 
 // NewImportCheck returns the check of an import of an agent, of which these are all sessions
 // that its reader finds.
 func NewImportCheck(host string, all []importer.Session) *ImportCheck {
-	c := &ImportCheck{host: host, known: make(map[string]bool), seen: make(map[string]bool), sums: make(map[string]*Sums), fresh: make(map[string]bool), cut: make(map[string]bool), lacks: make(map[string]bool)}
+	c := &ImportCheck{host: host, sessions: make(map[string]*imported), sums: make(map[string]*Sums)}
 	for i := range all {
-		c.known[all[i].ID] = true
+		c.sessions[all[i].ID] = new(imported)
 	}
 	return c
 }
 
+// of is what is known of a session.
+func (c *ImportCheck) of(session string) *imported {
+	if c.sessions[session] == nil {
+		c.sessions[session] = new(imported)
+	}
+	return c.sessions[session]
+}
+
 // Observe takes what an import does with a session, as [importer.Importer] reports it.
 func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*tracepb.ResourceSpans) {
-	if runs == nil {
-		switch {
-		case skipped.SwitchedOff > 0:
-			return
-		case c.seen[session]:
-			delete(c.sums, session) // the store has more of it
-			return
-		case skipped.AlreadyThere+skipped.Captured == 0:
+	s := c.of(session)
+	switch {
+	case runs != nil:
+		c.runs, s.fresh = c.runs+len(runs), true
+		if sums := c.sums[session]; sums != nil {
+			sums.Add(runs...)
+		}
+	case skipped.SwitchedOff > 0:
+	case s.seen:
+		delete(c.sums, session) // the store has more of it
+	default:
+		if skipped.AlreadyThere+skipped.Captured == 0 {
 			c.sums[session] = new(Sums)
 		}
-		c.cut[session], c.lacks[session] = skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
-		c.read, c.seen[session] = append(c.read, session), true
-		return
-	}
-	c.runs += len(runs)
-	c.fresh[session] = true
-	if s := c.sums[session]; s != nil {
-		s.Add(runs...)
+		s.seen, s.cut, s.lacks = true, skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
+		c.read = append(c.read, session)
 	}
 }
 
@@ -81,7 +87,7 @@ const noted = "second reading"
 // Place is where an import ran: the agent's files, the store, the version of the program, from
 // when on it imported and when it ended. Clean removes secrets.
 type Place struct {
-	Env        second.Env
+	Env        agentfiles.Env
 	Store      *store.Store
 	Version    string
 	Since, Now time.Time
@@ -96,7 +102,7 @@ func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, err
 	if err != nil {
 		return nil, err
 	}
-	files, err := second.Find(ctx, c.host, p.Env)
+	files, err := agentfiles.Find(ctx, c.host, p.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +128,7 @@ const settled = 2 * time.Second
 
 // unchanged returns since when files have to be read, and whether these and those that were
 // read before are all.
-func (c *ImportCheck) unchanged(ctx context.Context, p *Place, files *second.Files, traces int) (from time.Time, whole bool, err error) {
+func (c *ImportCheck) unchanged(ctx context.Context, p *Place, files *agentfiles.Files, traces int) (from time.Time, whole bool, err error) {
 	notes, err := p.Store.Imports(ctx, c.host)
 	for _, n := range notes {
 		at, _ := time.Parse(time.RFC3339Nano, n.Directory) // zero for another's note
@@ -135,15 +141,15 @@ func (c *ImportCheck) unchanged(ctx context.Context, p *Place, files *second.Fil
 
 // equal reports that nothing differs, and that nothing was left out.
 func (v *ImportVerdict) equal() bool {
-	return len(v.Differ)+len(v.Untold)+len(v.Unread)+len(v.Gone) == 0
+	return len(v.Differ)+len(v.Untraced)+len(v.Unread)+len(v.Gone) == 0
 }
 
 // Lost reports that a whole line or file was not read.
 func (v *ImportVerdict) Lost() bool {
-	return slices.ContainsFunc(v.Unread, func(u second.Unread) bool { return !u.Part })
+	return slices.ContainsFunc(v.Unread, func(u agentfiles.Unread) bool { return !u.Part })
 }
 
-func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *second.Files, since time.Time) (*ImportVerdict, error) {
+func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.Files, since time.Time) (*ImportVerdict, error) {
 	clean := p.Clean
 	files, err := found.Read(ctx, since)
 	if err != nil {
@@ -152,28 +158,25 @@ func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *second.Files
 	v := &ImportVerdict{Findings: Findings{Unread: files.Unread, Unknown: files.Unknown}}
 	check := Check{
 		Host: c.host, Files: files, Store: p.Store, Sums: c.sums, Now: p.Now, Clean: clean,
-		Cut: func(_ context.Context, session string) (bool, error) { return c.cut[session], nil },
+		Cut: func(_ context.Context, session string) (bool, error) { return c.of(session).cut, nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
 		return nil, err
 	}
 	if !since.IsZero() { // the others' files were compared before, or are older than what was asked for
-		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.fresh[id] })
+		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.of(id).fresh })
 	}
 	v.Gone, v.Sessions = check.Gone, len(c.read)-len(check.Gone)
-	if v.Untold, err = check.Untold(ctx, c.known); err != nil {
+	if v.Untraced, err = check.Untraced(ctx, func(id string) bool { return c.sessions[id] != nil }); err != nil {
 		return nil, err
 	}
 	v.Differ = slices.DeleteFunc(v.Differ, func(s Session) bool {
-		if s.NoTrace && !c.lacks[s.Session] {
-			v.Untold = append(v.Untold, s)
+		if s.NoTrace && !c.of(s.Session).lacks {
+			v.Untraced = append(v.Untraced, s)
 		}
 		return s.NoTrace
 	})
-	v.clean(clean, v.Differ)
-	for i := range v.Gone {
-		scrub(clean, &v.Gone[i])
-	}
+	scrub(clean, reflect.ValueOf(v))
 	v.Complete = v.equal() && !weighty(v.Unknown)
 	return v, nil
 }
@@ -183,7 +186,7 @@ func (v *ImportVerdict) Text() string {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "%-9s %s\n", name, text) }
 	v.unread(line)
-	for _, u := range v.Untold {
+	for _, u := range v.Untraced {
 		line("not read", "session "+termtext.Value(u.Session)+" is in a form or a place that is not supported: "+termtext.Value(u.Differences[0].String()))
 	}
 	v.unknown(line)
@@ -195,8 +198,8 @@ func (v *ImportVerdict) Text() string {
 		text += ", as far as it knows the kinds of rows"
 	}
 	switch n := len(v.Differ); {
-	case n == 0 && len(v.Untold) > 0:
-		text += ", but for " + termtext.Plural(len(v.Untold), "session") + " that were not read"
+	case n == 0 && len(v.Untraced) > 0:
+		text += ", but for " + termtext.Plural(len(v.Untraced), "session") + " that were not read"
 	case n > 0:
 		text = fmt.Sprintf("%d of %s differ from a second reading of all files, first %s: 'hookspan verify --all' names the differences",
 			n, termtext.Plural(v.Sessions, "session"), termtext.Value(v.Differ[0].Session))

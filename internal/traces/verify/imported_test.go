@@ -11,7 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/importer"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -61,7 +61,7 @@ func TestVerdictHoldsWhileNothingChanges(t *testing.T) {
 					check.Observe("s1", importer.Skipped{}, runs)
 				}
 				v, err := check.Verdict(t.Context(), Place{
-					Env: second.EnvOf(home, nil), Store: st, Version: version, Now: now, Clean: func(text string) string { return text },
+					Env: agentfiles.EnvOf(home, nil), Store: st, Version: version, Now: now, Clean: func(text string) string { return text },
 				})
 				if err != nil {
 					t.Fatal(err)

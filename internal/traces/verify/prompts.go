@@ -7,13 +7,13 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // comparePrompts compares the prompts, in their order. What is left on both sides was changed
 // or swapped.
 func (c *comparison) comparePrompts() {
-	theirs := slices.SortedStableFunc(slices.Values(c.files.Prompts), func(x, y second.Prompt) int { return x.At.Compare(y.At) })
+	theirs := slices.SortedStableFunc(slices.Values(c.files.Prompts), func(x, y *agentfiles.Prompt) int { return x.At.Compare(y.At) })
 	ours := slices.SortedStableFunc(slices.Values(c.prompts), func(x, y prompt) int { return x.at.Compare(y.at) })
 	texts := make([]string, len(theirs)) // cleaned, as far as they were needed
 	text := func(k int) string {
@@ -30,7 +30,7 @@ func (c *comparison) comparePrompts() {
 	for i := range rest {
 		rest[i] = i
 	}
-	// Most are in the same order; one that was typed while the agent worked may be told later.
+	// Most are in the same order; one that was typed while the agent worked may be reported later.
 	for k := range theirs {
 		n := slices.IndexFunc(rest, func(i int) bool { return equal(i, k) && near(ours[i].at, theirs[k].At, theirs, k) })
 		if n < 0 {
@@ -61,7 +61,7 @@ func (c *comparison) comparePrompts() {
 
 // near reports that a prompt of a trace is of the time of one in the files: not beyond those
 // around it.
-func near(at, theirs time.Time, all []second.Prompt, k int) bool {
+func near(at, theirs time.Time, all []*agentfiles.Prompt, k int) bool {
 	if at.Sub(theirs).Abs() <= 50*time.Millisecond {
 		return true
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // Report is what a verification found.
@@ -31,12 +32,12 @@ type Report struct {
 
 // Findings are what a reading of an agent's files found beside differences.
 type Findings struct {
-	// Untold are sessions in the files without any trace: imports have them, or they are in a
+	// Untraced are sessions in the files without any trace: imports have them, or they are in a
 	// form that is not read.
-	Untold []Session `json:"untold,omitempty"`
+	Untraced []Session `json:"untold,omitempty"`
 	// Unread is what of the files is no row, Unknown what is of a kind that is not known.
-	Unread  []second.Unread  `json:"unread,omitempty"`
-	Unknown []second.Unknown `json:"unknown,omitempty"`
+	Unread  []agentfiles.Unread  `json:"unread,omitempty"`
+	Unknown []agentfiles.Unknown `json:"unknown,omitempty"`
 	// Complete reports that all was compared and nothing differs.
 	Complete bool `json:"complete"`
 }
@@ -59,7 +60,7 @@ type Trace struct {
 type Verifier struct {
 	Store *store.Store
 	// Env is where the agents' files are.
-	Env second.Env
+	Env agentfiles.Env
 	Now time.Time
 	// Clean removes secrets, as the recording does.
 	Clean func(string) string
@@ -78,7 +79,7 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 		out := &rep.Traces[i]
 		*out = Trace{Trace: t.TraceID, Host: t.Host, Session: t.Session, Title: termtext.Line(t.Title)}
 		switch {
-		case !second.Reads(t.Host):
+		case !agentfiles.Reads(t.Host):
 			out.Unverified = fmt.Sprintf("hookspan does not read the files of %q", t.Host)
 		case t.Session == "":
 			out.Unverified = "the trace names no session"
@@ -100,7 +101,7 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 
 // host compares sessions of an agent.
 func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen map[string][]*Trace) error {
-	files, err := second.Read(ctx, host, v.Env)
+	files, err := agentfiles.Read(ctx, host, v.Env)
 	if err != nil {
 		return err
 	}
@@ -138,15 +139,11 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen ma
 		}
 	}
 	if v.All {
-		ids := make(map[string]bool)
-		for id := range chosen {
-			ids[id] = true
-		}
-		untold, err := c.Untold(ctx, ids)
+		untraced, err := c.Untraced(ctx, func(id string) bool { return chosen[id] != nil })
 		if err != nil {
 			return err
 		}
-		rep.Untold, rep.Unknown = append(rep.Untold, untold...), append(rep.Unknown, files.Unknown...)
+		rep.Untraced, rep.Unknown = append(rep.Untraced, untraced...), append(rep.Unknown, files.Unknown...)
 	}
 	for _, u := range files.Unread {
 		if v.All || chosen[u.Session] != nil {
@@ -176,49 +173,30 @@ func (rep *Report) count() {
 }
 
 // weighty reports a kind that is not known of which something may be missing.
-func weighty(kinds []second.Unknown) bool {
-	return slices.ContainsFunc(kinds, func(u second.Unknown) bool { return u.Counts })
+func weighty(kinds []agentfiles.Unknown) bool {
+	return slices.ContainsFunc(kinds, func(u agentfiles.Unknown) bool { return u.Counts })
 }
 
 // Clean applies clean to every text, each of which may be the agent's files', and puts it
 // on one line.
-func (rep *Report) Clean(clean func(string) string) {
-	for i := range rep.Traces {
-		t := &rep.Traces[i]
-		scrub(clean, &t.Host, &t.Session, &t.Title, &t.Unverified)
-		cleanDifferences(t.Differences, clean)
-	}
-	rep.clean(clean, rep.Sessions)
-}
+func (rep *Report) Clean(clean func(string) string) { scrub(clean, reflect.ValueOf(rep)) }
 
-// clean does so for what was found, and for sessions.
-func (f *Findings) clean(clean func(string) string, sessions []Session) {
-	for _, s := range [][]Session{sessions, f.Untold} {
-		for i := range s {
-			scrub(clean, &s[i].Session)
-			cleanDifferences(s[i].Differences, clean)
+// scrub does so for all texts below a value but ids of traces.
+func scrub(clean func(string) string, v reflect.Value) {
+	switch {
+	case v.Kind() == reflect.Pointer:
+		scrub(clean, v.Elem())
+	case v.Type() == reflect.TypeFor[string]():
+		v.SetString(termtext.Line(clean(v.String())))
+	case v.Kind() == reflect.Slice:
+		for i := range v.Len() {
+			scrub(clean, v.Index(i))
 		}
-	}
-	for i := range f.Unread {
-		scrub(clean, &f.Unread[i].File, &f.Unread[i].Reason, &f.Unread[i].Session)
-	}
-	for i := range f.Unknown {
-		scrub(clean, &f.Unknown[i].Kind, &f.Unknown[i].File)
-	}
-}
-
-func cleanDifferences(all []Difference, clean func(string) string) {
-	for k := range all {
-		d := &all[k]
-		scrub(clean, &d.What, &d.InTrace, &d.InFiles, &d.File)
-		for j := range d.IDs {
-			scrub(clean, &d.IDs[j])
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).Name != "Trace" {
+				scrub(clean, v.Field(i))
+			}
 		}
-	}
-}
-
-func scrub(clean func(string) string, texts ...*string) {
-	for _, text := range texts {
-		*text = termtext.Line(clean(*text))
 	}
 }

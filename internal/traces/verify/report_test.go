@@ -15,7 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -94,7 +94,7 @@ func TestReport(t *testing.T) {
 	write("aa", reportedTurn("aa", 8)+reportedTurn("aa", 9)+"{\n")
 	write("untold", reportedTurn("untold", 48)+"{\n")
 
-	v := Verifier{Store: st, Env: second.EnvOf(home, nil)}
+	v := Verifier{Store: st, Env: agentfiles.EnvOf(home, nil)}
 	var out strings.Builder
 	for _, c := range []struct {
 		name string

@@ -280,21 +280,6 @@ func (s *Sums) trace(run int) string {
 	return ""
 }
 
-// count is a number of tokens on both sides.
-type count struct {
-	kind         Kind
-	ours, theirs int64
-}
-
-func counts(ours, theirs store.Usage) []count {
-	return []count{
-		{Input, ours.Input, theirs.Input},
-		{Output, ours.Output, theirs.Output},
-		{CacheRead, ours.CacheRead, theirs.CacheRead},
-		{CacheWrite, ours.CacheWrite, theirs.CacheWrite},
-	}
-}
-
 // same reports equal sums. The input may be counted with the cache or without it where the
 // files do not say which.
 func same(inTrace, inFiles store.Usage, bare int64) bool {

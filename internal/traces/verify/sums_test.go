@@ -17,12 +17,12 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// recording is a recorded session as its agent's reader tells it, with the second reading
+// recording is a recorded session as its agent's reader has it, with the second reading
 // of the agent's files.
 type recording struct {
 	host, id string
@@ -115,7 +115,7 @@ func read(t *testing.T, home string) (all []recording) {
 // differences compares the spans of a session with the second reading.
 func (r *recording) differences(t *testing.T, spans []*tracepb.ResourceSpans) []Difference {
 	t.Helper()
-	files, err := second.Read(t.Context(), r.host, second.EnvOf(r.home, nil))
+	files, err := agentfiles.Read(t.Context(), r.host, agentfiles.EnvOf(r.home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestSecondReadingNamesWhatIsNoRow(t *testing.T) {
 	write("s1.jsonl", answer("s1", "m1")+"\n{\"type\":\"assis\n"+answer("s2", "m2")+"\n\x00\x00\x00\n")
 	write("sub/deep/anything.jsonl", answer("s1", "m3")+"\n")
 	write("broken.json", "{")
-	got, err := second.Read(t.Context(), "claude-code", second.EnvOf(home, nil))
+	got, err := agentfiles.Read(t.Context(), "claude-code", agentfiles.EnvOf(home, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestSecondReadingCountsACopyOnce(t *testing.T) {
 		{"both have it", sums("m1"), sums("m1", "m2"), true},
 		{"none has it", sums(), sums("m2"), true},
 	} {
-		files, err := second.Read(t.Context(), "claude-code", second.EnvOf(home, nil))
+		files, err := agentfiles.Read(t.Context(), "claude-code", agentfiles.EnvOf(home, nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,8 +66,8 @@ func (rep *Report) Text(width int) string {
 			below(d.String())
 		}
 	}
-	for i := range rep.Untold {
-		u := &rep.Untold[i]
+	for i := range rep.Untraced {
+		u := &rep.Untraced[i]
 		printf("? session %s: no trace\n", termtext.Value(u.Session))
 		below(u.Differences[0].String())
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 )
 
 // TestReportKeepsToTheTerminal shows a report to a terminal of 80 columns, and to a
@@ -63,10 +63,10 @@ func TestReportText(t *testing.T) {
 			{Trace: "2123456789abcdef", Unverified: "the agent's files are gone"},
 		},
 		Sessions: []Session{{Session: "s1", Differences: []Difference{{Kind: Model, What: "1 request", InTrace: "m1", InFiles: "m2", File: "/a/c.jsonl"}}}},
-		Findings: Findings{Untold: []Session{{Session: "s2", NoTrace: true, Differences: []Difference{{Kind: Missing, What: "2 prompts"}, {Kind: Missing, What: "3 calls"}}}}},
+		Findings: Findings{Untraced: []Session{{Session: "s2", NoTrace: true, Differences: []Difference{{Kind: Missing, What: "2 prompts"}, {Kind: Missing, What: "3 calls"}}}}},
 	}
 	for i := range maxUnread {
-		full.Unread = append(full.Unread, second.Unread{File: "/a/d.jsonl", Line: i, Reason: "it is no JSON object"})
+		full.Unread = append(full.Unread, agentfiles.Unread{File: "/a/d.jsonl", Line: i, Reason: "it is no JSON object"})
 	}
 	more := *full
 	more.Unread = append(more.Unread[:maxUnread:maxUnread], full.Unread[:2]...)

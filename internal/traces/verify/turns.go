@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/traces/verify/second"
+	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -24,14 +24,14 @@ const early = 10 * time.Second
 // files show that the turn had ended and went on, or that it was left for a time. A run may
 // cover several turns, as that of a Cline task does; the last one says how it ended.
 func (c *comparison) compareTurns() {
-	turns := slices.SortedStableFunc(slices.Values(c.files.Turns), func(a, b *second.Turn) int { return a.At.Compare(b.At) })
+	turns := slices.SortedStableFunc(slices.Values(c.files.Turns), func(a, b *agentfiles.Turn) int { return a.At.Compare(b.At) })
 	runs := slices.SortedStableFunc(slices.Values(c.runs), func(a, b run) int { return a.start.Compare(b.start) })
 	homes := c.homes(turns, runs)
 	begun := make(map[int]bool)
 	for _, n := range homes {
 		begun[n] = true
 	}
-	last, ends := make(map[*second.Turn]run), make(map[*second.Turn]bool)
+	last, ends := make(map[*agentfiles.Turn]run), make(map[*agentfiles.Turn]bool)
 	for i, r := range runs {
 		n := homes[i]
 		if n < 0 {
@@ -64,12 +64,12 @@ func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // homes are the turns that the runs begin in, less than 0 for none: that of the nearest begin
 // for a run with a prompt, else the one that lasts then.
-func (c *comparison) homes(turns []*second.Turn, runs []run) []int {
+func (c *comparison) homes(turns []*agentfiles.Turn, runs []run) []int {
 	homes := make([]int, len(runs))
 	taken := make(map[int]bool)
 	for i, r := range runs {
 		homes[i] = -1
-		n, _ := slices.BinarySearchFunc(turns, r.begun, func(t *second.Turn, at time.Time) int {
+		n, _ := slices.BinarySearchFunc(turns, r.begun, func(t *agentfiles.Turn, at time.Time) int {
 			if t.At.After(at) {
 				return 1
 			}
@@ -100,21 +100,21 @@ func (c *comparison) homes(turns []*second.Turn, runs []run) []int {
 }
 
 // lasts reports that a turn was under way when a run began.
-func lasts(t *second.Turn, r run) bool {
+func lasts(t *agentfiles.Turn, r run) bool {
 	return !r.begun.After(t.Last.Add(early))
 }
 
 // follows reports that a run is the next part of a turn.
-func follows(t *second.Turn, before, r run) bool {
+func follows(t *agentfiles.Turn, before, r run) bool {
 	if r.start.Before(before.end) {
 		return false
 	}
-	resumed := slices.ContainsFunc(t.Breaks, func(b second.Break) bool { return !r.start.Before(b.From) && !before.end.After(b.To) })
+	resumed := slices.ContainsFunc(t.Breaks, func(b agentfiles.Break) bool { return !r.start.Before(b.From) && !before.end.After(b.To) })
 	return resumed || before.outcome == otelmap.OutcomeAbandoned || !r.start.Before(t.Last)
 }
 
 // compareOutcome compares how a turn ended.
-func (c *comparison) compareOutcome(t *second.Turn, r run) {
+func (c *comparison) compareOutcome(t *agentfiles.Turn, r run) {
 	theirs := ""
 	switch {
 	case t.Unclear:

@@ -12,11 +12,11 @@ import (
 
 // Arguments are what a tool call was given. Their JSON is read once.
 type Arguments struct {
-	// Text is as the agent gave it: JSON, which may lack its end, or another text.
+	// Text is as the agent gave it: JSON or another text.
 	Text string
 	tool string
-	// value is the JSON, closed where its end is missing, nil for another text; members are
-	// those of an object.
+	// value is the JSON of an object or a list, nil for another text; members are those of an
+	// object.
 	value   []byte
 	members rawjson.Object
 	// edits are valid once they were looked for.
@@ -26,10 +26,15 @@ type Arguments struct {
 
 // NewArguments reads the arguments of a call of a tool.
 func NewArguments(tool, text string) *Arguments {
-	a := &Arguments{Text: text, tool: tool, value: closed(text)}
-	a.members = rawjson.Members(a.value)
+	a := &Arguments{Text: text, tool: tool}
+	if value := rawjson.Trim([]byte(text)); len(value) > 0 && (value[0] == '{' || value[0] == '[') && rawjson.Check(value) == nil {
+		a.value, a.members = value, rawjson.Members(value)
+	}
 	return a
 }
+
+// Cut reports that the end of a text, or a part of the arguments, was left out.
+func (a *Arguments) Cut() bool { return strings.Contains(a.Text, leftOut+`"`) }
 
 // mainParameters are the parameters that describe a tool call best, the best
 // first, of the tools of Cline and Claude Code.
@@ -58,9 +63,7 @@ func (a *Arguments) main() string {
 }
 
 // preview returns the main parameter of arguments of which only one line is shown.
-func preview(arguments string) string {
-	return NewArguments("", termtext.HeadBytes(arguments, maxLine)).main()
-}
+func preview(arguments string) string { return NewArguments("", arguments).main() }
 
 // mainText returns the text in a value that describes it best.
 func mainText(value []byte, depth int) string {
@@ -86,8 +89,15 @@ func mainText(value []byte, depth int) string {
 			return p
 		}
 	}
+	if members[leftOut] != nil {
+		return leftOut
+	}
 	return ""
 }
+
+// leftOut ends a text that was cut. As a member, it counts what was left out of a list or an
+// object.
+const leftOut = "…"
 
 // Parts returns the arguments as texts: an edit as a diff, the members of another object
 // separately.
@@ -119,6 +129,10 @@ func memberText(value []byte) string {
 	lines := make([]string, 0, len(list))
 	for _, raw := range list {
 		o := rawjson.Members(raw)
+		if n := o.Text(leftOut); n != "" {
+			lines = append(lines, leftOut+" "+n+" more")
+			continue
+		}
 		text, status := cmp.Or(o.Text("content"), o.Text("step"), o.Text("title")), o.Text("status")
 		if text == "" || status == "" {
 			return string(value)
@@ -133,77 +147,4 @@ func memberText(value []byte) string {
 		lines = append(lines, mark+text)
 	}
 	return cmp.Or(strings.Join(lines, "\n"), string(value))
-}
-
-// closed returns JSON that may lack its end as a whole value, nil for another text.
-func closed(s string) []byte {
-	s = strings.TrimSpace(strings.ToValidUTF8(s, ""))
-	if s == "" || s[0] != '{' && s[0] != '[' {
-		return nil
-	}
-	valid := func(s string) []byte {
-		if rawjson.Check([]byte(s)) == nil {
-			return []byte(s)
-		}
-		return nil
-	}
-	if v := valid(s); v != nil {
-		return v
-	}
-	s, cut := strings.CutSuffix(s, "…")
-	open, inString, escape := closers(s)
-	tail := open
-	if inString {
-		// An escape that was cut in two cannot be closed.
-		if escape >= 0 {
-			s = s[:escape]
-		}
-		if cut {
-			s += "…"
-		}
-		tail = `"` + open
-	}
-	for _, t := range []string{tail, ":null" + tail, `":null` + open} {
-		if v := valid(s + t); v != nil {
-			return v
-		}
-	}
-	// Outside a string, a number, a word or a bare comma was cut.
-	if i := strings.LastIndexByte(s, ','); i > 0 && !inString {
-		if open, inString, _ = closers(s[:i]); !inString {
-			return valid(s[:i] + open)
-		}
-	}
-	return nil
-}
-
-// closers returns the brackets that close a piece of JSON, whether it ends inside
-// a string, and where in the string an unfinished escape begins, else -1.
-func closers(s string) (brackets string, inString bool, escape int) {
-	var stack []byte
-	escape = -1
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case inString && c == '\\':
-			size := 2
-			if strings.HasPrefix(s[i:], `\u`) {
-				size = 6
-			}
-			if i+size > len(s) {
-				escape = i
-			}
-			i += size - 1
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{':
-			stack = append(stack, '}')
-		case c == '[':
-			stack = append(stack, ']')
-		case (c == '}' || c == ']') && len(stack) > 0:
-			stack = stack[:len(stack)-1]
-		}
-	}
-	slices.Reverse(stack)
-	return string(stack), inString, escape
 }

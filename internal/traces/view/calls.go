@@ -138,9 +138,7 @@ func inPath(file, part string) bool {
 }
 
 // pathNames are the parameters that are a file or several, as texts or as objects.
-var pathNames = []string{
-	"file_path", "filePath", "absolutePath", "path", "notebook_path", "absolute_path", "paths", "files", "file_paths", "filePaths", "include", "source", "destination",
-}
+var pathNames = slices.Concat(otelmap.PathNames, []string{"file_paths", "filePaths", "include", "source", "destination"})
 
 // Files are the files that a call names: those that it edits, where it moves them, and its
 // parameters that are paths.

@@ -28,7 +28,7 @@ func TestEdits(t *testing.T) {
 			{Path: "a", Lines: []string{"-old", "+new", " same"}}, {Path: "a", Lines: []string{"-b"}},
 		}},
 		{"replace_in_file of older versions", "replace_in_file", `{"diff":"<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE","path":"a"}`, []Edit{{Path: "a", Lines: []string{"-old", "+new"}}}},
-		{"replace_in_file that was cut", "replace_in_file", `{"diff":"------- SEARCH\nold\n=======\nne…`, []Edit{{Path: "", Lines: []string{"-old", "+ne…"}}}},
+		{"replace_in_file that was cut", "replace_in_file", `{"diff":"------- SEARCH\nold\n=======\nne…"}`, []Edit{{Path: "", Lines: []string{"-old", "+ne…"}}}},
 		{"Copilot's create", "create", `{"file_text":"one\ntwo\n","path":"/p/new.txt"}`, []Edit{{Path: "/p/new.txt", Lines: []string{"+one", "+two"}}}},
 		{"opencode's write", "write", `{"content":"one\n","filePath":"/p/new.txt"}`, []Edit{{Path: "/p/new.txt", Lines: []string{"+one"}}}},
 		{"Codex's apply_patch", "apply_patch", `{"command":"*** Begin Patch\n*** Add File: new.txt\n+one\n+two\n*** Update File: a.go\n*** Move to: b.go\n@@ func f()\n a\n-b\n+c\n*** Delete File: old.txt\n*** End Patch\n"}`, []Edit{
@@ -36,7 +36,7 @@ func TestEdits(t *testing.T) {
 			{Path: "a.go", To: "b.go", Lines: []string{" *** Move to: b.go", " @@ func f()", " a", "-b", "+c"}},
 			{Path: "old.txt", Lines: []string{" *** Delete File: old.txt"}},
 		}},
-		{"opencode's apply_patch that was cut", "apply_patch", `{"patchText":"*** Begin Patch\n*** Update File: a.go\n@@\n-b\n+c…`, []Edit{{Path: "a.go", Lines: []string{"-b", "+c…"}}}},
+		{"opencode's apply_patch that was cut", "apply_patch", `{"patchText":"*** Begin Patch\n*** Update File: a.go\n@@\n-b\n+c…"}`, []Edit{{Path: "a.go", Lines: []string{"-b", "+c…"}}}},
 		{"the Cline SDK's apply_patch", "apply_patch", `{"input":"*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"}`, []Edit{{Path: "a", Lines: []string{"+x"}}}},
 		{"spaces for a tab", "Edit", `{"file_path":"a","old_string":"\tx\n y","new_string":"    x\n y"}`, []Edit{{Path: "a", Lines: []string{"-→x", "+····x", "  y"}}}},
 		{"white space at the end", "Edit", `{"file_path":"a","old_string":"x ","new_string":"x"}`, []Edit{{Path: "a", Lines: []string{"-x·", "+x"}}}},

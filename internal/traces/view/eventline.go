@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -277,7 +278,8 @@ func hookLine(out EventLine, e *hook.Event) (EventLine, bool) {
 // Clean removes the secrets from the texts. clean may be nil.
 func (l *EventLine) Clean(clean func(string) string) {
 	if clean != nil {
-		for _, text := range []*string{&l.Text, &l.Input, &l.Directory, &l.Tool, &l.Subagent, &l.Event, &l.Session, &l.CallID} {
+		l.Input = rawjson.Clean(l.Input, clean)
+		for _, text := range []*string{&l.Text, &l.Directory, &l.Tool, &l.Subagent, &l.Event, &l.Session, &l.CallID} {
 			*text = clean(*text)
 		}
 	}

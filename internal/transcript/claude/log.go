@@ -61,6 +61,8 @@ type fileLog struct {
 	due string
 	// prompted are the turns that have a prompt.
 	prompted map[string]bool
+	// compacted is when the conversation was shortened, until a row has a later time.
+	compacted time.Time
 	// broke is when the user interrupted the turn that the next prompt follows.
 	broke time.Time
 	// begun says that there was a prompt or an answer.
@@ -186,11 +188,7 @@ func (l *fileLog) addRow(r *row) {
 	if l.elsewhere(r) {
 		return
 	}
-	r.at = l.clock.At(r.at, l.lead(r) && r.opensTurn())
-	if late := l.last.Sub(r.at); r.at.IsZero() || late > 0 && late <= rowSkew {
-		r.at = l.last
-	}
-	l.last = r.at
+	l.date(r)
 	cwd := r.text("cwd")
 	l.b.moves.Add(l.agent, r.at, cwd)
 	if l.agent == "" || l.b.gone {
@@ -215,6 +213,23 @@ func (l *fileLog) addRow(r *row) {
 	if l.b.texts.Over() {
 		l.b.texts.Shrink(l.b.eachText)
 	}
+}
+
+// date gives a row a time that follows those of the rows before it. One that a compaction kept
+// has its own, and is behind the compaction's.
+func (l *fileLog) date(r *row) {
+	if r.text("subtype") == compactBoundary {
+		l.compacted = r.at
+	} else if !r.at.Before(l.compacted) {
+		l.compacted = time.Time{}
+	}
+	if r.at.IsZero() || !r.at.Before(l.compacted) {
+		r.at = l.clock.At(r.at, l.lead(r) && r.opensTurn())
+	}
+	if late := l.last.Sub(r.at); r.at.IsZero() || late > 0 && late <= rowSkew {
+		r.at = l.last
+	}
+	l.last = r.at
 }
 
 // elsewhere reports that the row is counted elsewhere: in another session's file, another
@@ -275,7 +290,7 @@ func (l *fileLog) addSystem(r *row) {
 	switch r.text("subtype") {
 	case "stop_hook_summary", "turn_duration":
 		l.b.ends.stopped(l.turn, r.at)
-	case "compact_boundary":
+	case compactBoundary:
 		l.b.compactions = append(l.b.compactions, r.at)
 	case "local_command":
 		l.dropCommand()

@@ -12,8 +12,8 @@ import (
 
 // counts are a response's counts as its rows gave them. Of several rows of one
 // response the largest count is taken, as a row written while the response was
-// coming in holds less. iterations[] is a breakdown of all counts; only what an
-// advisor and a compaction took is not part of them.
+// coming in holds less. iterations[] is a breakdown of all counts, which can be 0 themselves;
+// only what an advisor and a compaction took is not part of them.
 type counts struct {
 	// The first four are disjoint; the last two are a split of write by how
 	// long the cache lasts.
@@ -69,7 +69,7 @@ func (c *counts) add(usage, cost []byte, final bool) {
 	}
 	c.fast, c.us = c.fast || u.Text("speed") == "fast", c.us || u.Text("inference_geo") == "us"
 	c.tier = cmp.Or(word(u.Text("service_tier")), c.tier)
-	compactions, advice := 0, 0
+	compactions, advice, bare := 0, 0, c.input+c.output+c.read+c.write == 0
 	rawjson.EachElement(u.Get("iterations"), func(raw []byte) {
 		part := rawjson.Members(raw)
 		switch part.Text("type") {
@@ -79,6 +79,12 @@ func (c *counts) add(usage, cost []byte, final bool) {
 		case "compaction":
 			addPart(&c.compactions, compactions, "", raw)
 			compactions++
+		case "message":
+			if part := (counts{}); bare { // the response's own counts are all 0
+				part.add(raw, nil, false)
+				c.input, c.output, c.read, c.write = c.input+part.input, c.output+part.output, c.read+part.read, c.write+part.write
+				c.write5m, c.write1h = max(c.write5m, part.write5m), max(c.write1h, part.write1h)
+			}
 		}
 	})
 	if usd, ok := rawjson.Float(cost); ok && usd >= 0 && (c.usd == nil || usd > *c.usd) {

@@ -71,10 +71,11 @@ func (a *oldCounts) asked() {
 	a.came, a.answered = false, time.Time{}
 }
 
-// see notes a total, and reports that it is a new one.
+// see notes a total, and reports that it is a new one. Another version may repeat the same
+// counts with more members.
 func (a *oldCounts) see(info rawjson.Object) (before string, isNew bool) {
-	total := rawjson.Canonical(info.Get("total_token_usage"))
-	if before = a.total; total == "" || total == before {
+	total := added(info.Members("total_token_usage"), nil)
+	if before = a.total; info.Get("total_token_usage") == nil || total == before {
 		return before, false
 	}
 	a.total = total
@@ -114,9 +115,9 @@ func (a *oldCounts) close() {
 // added is what a running total has more than the one before.
 func added(total, before rawjson.Object) string {
 	more := make(map[string]int64)
-	for _, name := range []string{"input_tokens", "output_tokens", "reasoning_output_tokens", "cached_input_tokens", "cache_write_input_tokens"} {
-		if total.Get(name) != nil {
-			more[name] = max(0, transcript.TokenCount(total, name)-transcript.TokenCount(before, name))
+	for _, name := range []string{"input_tokens", "output_tokens", "reasoning_output_tokens", "cached_input_tokens", "cache_write_input_tokens", "total_tokens"} {
+		if n := transcript.TokenCount(total, name) - transcript.TokenCount(before, name); n > 0 {
+			more[name] = n
 		}
 	}
 	text, _ := json.Marshal(more) // of numbers, it never fails

@@ -31,11 +31,7 @@ func (a *oldEvents) add(r *row) {
 		at = instant(p, "occurred_at_ms", at)
 		r = newItem(at, agentActivity, "id", raw("event_id"), "agent_thread_id", raw("agent_thread_id"), "kind", raw("kind"))
 	case "exec_command_end":
-		status := raw("status")
-		if code, ok := rawjson.Int(p.Get("exit_code")); status == "" && ok && code != 0 {
-			status = `"failed"`
-		}
-		r = newItem(at, "CommandExecution", "id", id, "command", raw("command"), "status", status, "exit_code", raw("exit_code"),
+		r = newItem(at, "CommandExecution", "id", id, "command", raw("command"), "status", raw("status"), "exit_code", raw("exit_code"),
 			"aggregated_output", raw("aggregated_output"))
 		r.began(p)
 	case "patch_apply_end":

@@ -232,7 +232,7 @@ func (l *log) leftRunning(call hook.ToolResult, output string) hook.ToolResult {
 	default:
 		return call
 	}
-	if !strings.Contains(head, "Process exited with code ") && (!strings.HasPrefix(head, "Script ") || strings.Contains(head, " running with ")) {
+	if _, ended := exitCode(output); !ended && (!strings.HasPrefix(head, "Script ") || strings.Contains(head, " running with ")) {
 		return call // it still runs
 	}
 	key, known := l.running[words]

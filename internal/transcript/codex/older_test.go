@@ -165,6 +165,10 @@ func TestOlderVersions(t *testing.T) {
 				"1 prompt go", "2 prompt on", `1 request 10 "one" []`, `1 request 90 "" []`, `2 request 20 "two" []`, `1 run_complete "one"`, `2 run_complete "two"`,
 			},
 		},
+		"a count that another version repeats": {
+			[]string{typed("1", "go"), answer("2", "one"), counted("2", 10, 10), typed("3", "on"), strings.Replace(counted("4", 10, 10), `":10},`, `":10,"cache_write_input_tokens":0},`, 1), answer("5", "two"), counted("5", 20, 30)},
+			[]string{"1 prompt go", "2 prompt on", `1 request 10 "one" []`, `2 request 20 "two" []`, `1 run_complete "one"`, `2 run_complete "two"`},
+		},
 		"two requests of one time": {
 			[]string{typed("1", "go"), counted("5", 10, 10), answer("5", "a"), typed("5", "on"), counted("5", 20, 30), answer("5", "b")},
 			[]string{"1 prompt go", "2 prompt on", `1 request 10 "a" []`, `2 request 20 "b" []`, `1 run_complete "a"`, `2 run_complete "b"`},

@@ -1,7 +1,7 @@
 package codex
 
 import (
-	"slices"
+	"regexp"
 	"strings"
 	"time"
 
@@ -9,32 +9,39 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
+// exitLine is in the head of a command's output for the model, if the command has ended.
+var exitLine = regexp.MustCompile(`(?:^Exit code: |Process exited with code )(-?\d+)`)
+
+// exitCode returns the exit code of a command by the words for the model.
+func exitCode(text string) (code int64, ok bool) {
+	head, _, _ := strings.Cut(text, "\nOutput:")
+	if m := exitLine.FindStringSubmatch(head); m != nil {
+		return rawjson.Int([]byte(m[1]))
+	}
+	return 0, false
+}
+
 // statusOf returns how a call ended that became no item, by the words for the model.
 func statusOf(text string) hook.ToolStatus {
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	if strings.HasPrefix(text, "exec_command failed for `") { // 0.99 to 0.13x name the command
+		_, failure, _ := strings.Cut(text, "`: CreateProcess")
+		text = "exec_command failed: CreateProcess" + failure
 	}
-	head, _, _ := strings.Cut(text, "\nOutput:")
+	code, coded := exitCode(text)
 	switch {
 	case strings.HasPrefix(text, "exec command rejected by user"), strings.HasPrefix(text, "patch rejected by user"):
 		return hook.ToolDenied // before 0.60
-	case strings.HasPrefix(text, "Command blocked by PreToolUse hook:"), strings.HasPrefix(text, "exec_command failed:") && has("Rejected("):
+	case strings.HasPrefix(text, "Command blocked by PreToolUse hook:"), strings.HasPrefix(text, `exec_command failed: CreateProcess { message: "Rejected(`):
 		return hook.ToolDenied
 	case strings.HasPrefix(text, "aborted by user"), strings.HasSuffix(text, "\naborted by user"):
 		return hook.ToolCancelled
-	case strings.Contains(head, "Process exited with code "):
-		if strings.Contains(head, "Process exited with code 0") {
-			return hook.ToolOK
-		}
-		return hook.ToolFailed
-	case strings.HasPrefix(head, "Exit code: "):
-		if strings.HasPrefix(head, "Exit code: 0") {
-			return hook.ToolOK
-		}
+	case coded && code == 0:
+		return hook.ToolOK
+	case coded:
 		return hook.ToolFailed
 	}
 	for _, words := range [...]string{
-		"apply_patch verification failed", "unsupported call:", "unsupported custom tool call:", "unable to locate ", "exec_command failed:",
+		"apply_patch verification failed", "unsupported call:", "unsupported custom tool call:", "unable to locate ", "exec_command failed:", "write_stdin failed:",
 		"failed to ", "failed in sandbox", "execution error", "error: ", "invalid ", "Script failed",
 	} {
 		if strings.HasPrefix(text, words) {
@@ -75,7 +82,11 @@ const maxSeconds = 1e6
 // itemStatus returns how a call ended that became an item.
 func (l *log) itemStatus(item rawjson.Object) hook.ToolStatus {
 	code, coded := rawjson.Int(item.Get("exit_code"))
-	switch item.Text("status") {
+	status := item.Text("status")
+	if status == "" && coded && code != 0 { // events of old versions
+		status = "failed"
+	}
+	switch status {
 	case "failed":
 		if l.aborted && coded && code < 0 {
 			return hook.ToolCancelled

@@ -3,8 +3,9 @@
 //
 // A Row is one way to break something: it makes a number of trials and says of
 // each what was wrong. `go test` runs each row with its short number, `-soak`
-// with its long one. `-publish` saves the table in dist/results and writes its
-// sums between two marks in a Markdown file, so that no figure there is typed by hand:
+// with its long one. `-publish` saves the table in dist/results and, of all rows,
+// writes the sums between two marks in a Markdown file, so that no figure there is
+// typed by hand:
 //
 //	go -C tests test ./fault -soak -publish
 //	go -C tests test ./fault -soak -publish -row SIGKILL

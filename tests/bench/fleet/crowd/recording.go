@@ -59,7 +59,7 @@ var recorded = []struct{ name, host, payloads, arrival, session, files, home str
 		"internal/transcript/testdata/claude/2.1.240/projects", ".claude/projects",
 	},
 	{
-		"Claude Code, two turns", claude.Host, "hook/claude/testdata/e2e/tools-resume", "tests/golden/testdata/arrival/claude-tools-resume.txt",
+		"Claude Code, two turns", claude.Host, "hook/claude/testdata/e2e/tools-resume", "hook/claude/testdata/e2e/tools-resume/arrival.txt",
 		"eac41571-255c-464a-8441-dccbd98b3d7e", "internal/transcript/testdata/claude/tools-resume/projects", ".claude/projects",
 	},
 }

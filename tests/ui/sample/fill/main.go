@@ -29,7 +29,7 @@ func fill(ctx context.Context, args []string) error {
 	}
 	defer func() { _ = s.Close() }()
 	if len(args) > 1 && args[1] == "recorded" {
-		return sample.FillRecorded(ctx, s, ".")
+		return sample.FillRecorded(ctx, s)
 	}
 	tasks := sample.Tasks()
 	if len(args) > 1 {

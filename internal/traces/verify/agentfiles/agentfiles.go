@@ -1,0 +1,489 @@
+package agentfiles
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Env is where agents' files are looked for.
+type Env struct {
+	Home   string
+	Getenv func(string) string
+}
+
+// EnvOf returns an Env whose variables are none if getenv is nil.
+func EnvOf(home string, getenv func(string) string) Env {
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	return Env{home, getenv}
+}
+
+// Reading is what an agent's files say, the sessions by their ids.
+type Reading struct {
+	Sessions map[string]*Session
+	// Unread is what is no row, in the order of the files.
+	Unread []Unread
+	// Unknown are the rows, items and parts of kinds that are not known, by their kinds.
+	Unknown []Unknown
+}
+
+// Lacks is what an agent's hooks report and its files lack.
+type Lacks struct {
+	// UnnamedCalls are calls without an id, of which the files may lack one that did not end,
+	// ScriptCalls those that a script makes.
+	UnnamedCalls, ScriptCalls bool
+	// CutTurns are turns that are cut off before their first answer, or during a call.
+	CutTurns bool
+}
+
+// LacksOf returns what the files of an agent lack.
+func LacksOf(host string) Lacks { return forms[host].lacks }
+
+// Session is what the files say of one session, and of its subagents.
+type Session struct {
+	Requests map[string]*Request
+	Calls    map[string]*Call
+	Prompts  []*Prompt
+	// Results are the ids of results without a call.
+	Results map[string]bool
+	// Turns are what the prompts and the host's own words began.
+	Turns []*Turn
+	// Files are those with rows of the session, Began and Ended are the times of the first
+	// and the last of these.
+	Files        []string
+	Began, Ended time.Time
+	// Unsummed reports that the files say less in sum than by their answers, so that tokens are
+	// not compared.
+	Unsummed bool
+
+	prompts map[string]bool
+	rank    [2]int
+	// owned reports a file that is the session's, copied that rows say that they are copies, and
+	// holders are the sessions in whose files it is.
+	owned   bool
+	copied  bool
+	holders []string
+}
+
+// Fact is what requests, calls and prompts have in common: the file with it, and when it
+// was written.
+type Fact struct {
+	File string
+	At   time.Time
+	// Held are the sessions in whose files it is as well.
+	Held []string
+	// Line is the number of the row, from 1.
+	Line int
+	// Agent is the id of the subagent whose it is, empty for the main agent. Dir is the folder
+	// that it worked in, empty where rows do not say.
+	Agent, Dir string
+	// copied reports that the row says that it is a copy, sub that a subagent's file has it.
+	copied, sub bool
+}
+
+// Request is a request to a model. Input includes what was read from the cache and
+// written to it; Bare is the count as it stands where the file does not say whether it
+// does, else the same.
+//
+// Failed reports an answer that is an error. Cost is in US dollars, nil where the files have
+// none.
+type Request struct {
+	Fact
+	Failed bool
+	// final reports that the counts are of the whole response; those of its first rows may be guessed.
+	final                                      bool
+	Cost                                       *float64
+	Model                                      string
+	Input, Bare, Output, CacheRead, CacheWrite int64
+}
+
+// Call is a call of a tool.
+type Call struct {
+	Fact
+	// Answered reports that there is a result, Status what that says. Unnamed reports that the
+	// id is not the agent's.
+	Answered, Unnamed bool
+	Status            Status
+	// Name is the tool as the model names it, Done the time of the result.
+	Name string
+	Done time.Time
+	// DoneIn is the folder of the result, which is Hidden if nothing is recorded there.
+	DoneIn string
+	Hidden bool
+	// Times counts the calls of one session that have this id, more than one where ids are
+	// short and agents have their own.
+	Times int
+}
+
+// Status is what a result says of its call. Of two results of a call the greater counts.
+type Status uint8
+
+// The statuses: that of a call that failed or was denied is Bad where the files do not say
+// which, and Unstated where words alone may say it.
+const (
+	Unstated Status = iota
+	OK
+	Bad
+	Failed
+	Denied
+)
+
+// statusIf is OK, or that of a call that failed.
+func statusIf(failed bool) Status {
+	if failed {
+		return Failed
+	}
+	return OK
+}
+
+// Prompt is a prompt that a person typed.
+type Prompt struct {
+	Fact
+	// Text is what was typed, or a part of it.
+	Text string
+	key  string
+}
+
+// Turn is what a prompt, or the host itself, began: whether an answer in text, or an error,
+// ended it, whether that is an error, and whether the user interrupted it after all answers.
+type Turn struct {
+	Fact
+	Answered, Failed, Cut bool
+	// Unclear reports that the files do not say how it ended.
+	Unclear bool
+	// Last is the time of its last row, LastIn the folder of that, Breaks are the times between an
+	// end and the row with which the turn continued.
+	LastIn string
+	Last   time.Time
+	Breaks []Break
+	// Work counts its requests and calls.
+	Work int
+	key  string
+}
+
+// Break is the time between an end of a turn and the row with which it continued.
+type Break struct{ From, To time.Time }
+
+// Asked reports that a prompt of a person began it.
+func (t *Turn) Asked() bool { return t.key != "" }
+
+// Unknown is a kind of row, item or part that the reading does not know.
+type Unknown struct {
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
+	// Counts reports that one has tokens, the id of a call or a role, so that something may
+	// be missing from what was compared.
+	Counts bool `json:"counts,omitempty"`
+	// File is the first with one.
+	File string `json:"file"`
+}
+
+// String names the kind and its number.
+func (u Unknown) String() string {
+	text := fmt.Sprintf("%d of the unknown kind %s, first in %s", u.Count, u.Kind, filepath.Base(u.File))
+	if u.Counts {
+		text += ", which may be work"
+	}
+	return text
+}
+
+// Unread is a line, or a whole file if Line is zero, that was not read.
+type Unread struct {
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"`
+	Reason string `json:"reason"`
+	// Part reports that no whole row was lost but what a killed writer had begun, that the line is
+	// JSON of another kind, or that it is a single value of a database.
+	Part bool `json:"part,omitempty"`
+	// Session is the session whose file it is, where that is known.
+	Session string `json:"session,omitempty"`
+}
+
+// String names the place and the reason.
+func (u Unread) String() string {
+	if u.Line > 0 {
+		return fmt.Sprintf("%s, line %d: %s", u.File, u.Line, u.Reason)
+	}
+	return u.File + ": " + u.Reason
+}
+
+// form is how one agent keeps its files.
+type form struct {
+	// folders are the patterns of the folders that hold its files, each below a home or a variable.
+	folders string
+	// open prepares for a file and returns what takes a row of it.
+	open func(*file) func(line []byte)
+	// whole reads a file that is not lines; if nil, such a file is one row.
+	whole func(context.Context, *file) error
+	lacks Lacks
+}
+
+var forms = map[string]form{
+	"claude-code": {folders: "$CLAUDE_CONFIG_DIR/projects ~/.claude/projects ~/.config/claude/projects", open: openClaude},
+	"codex": {
+		folders: "$CODEX_HOME/sessions ~/.codex/sessions $CODEX_HOME/archived_sessions ~/.codex/archived_sessions",
+		open:    openCodex, lacks: Lacks{ScriptCalls: true},
+	},
+	"copilot-cli": {folders: "$COPILOT_HOME/session-state ~/.copilot/session-state", open: openCopilot},
+	"gemini-cli":  {folders: "$GEMINI_CLI_HOME/.gemini/tmp ~/.gemini/tmp", open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
+	"qwen-code": {
+		folders: "$QWEN_RUNTIME_DIR/projects $QWEN_HOME/projects ~/.qwen/projects $QWEN_RUNTIME_DIR/tmp $QWEN_HOME/tmp ~/.qwen/tmp",
+		open:    openQwen,
+	},
+	"cline": { // its own, and those of each editor and of each server of an editor
+		folders: "$CLINE_DIR/data/tasks ~/.cline/data/tasks $CLINE_DIR/data/sessions ~/.cline/data/sessions $CLINE_SESSION_DATA_DIR $CLINE_DATA_DIR/sessions " +
+			editors("$XDG_CONFIG_HOME/*", "$APPDATA/*", "~/.config/*", "~/Library/Application?Support/*", "~/AppData/Roaming/*", "~/.var/app/*/config/*",
+				"$VSCODE_PORTABLE/user-data", "$VSCODE_AGENT_FOLDER/data", "~/.*-server*/data", "~/.local/share/code-server", "$XDG_DATA_HOME/code-server"),
+		open: openCline, lacks: Lacks{UnnamedCalls: true},
+	},
+	"opencode": {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
+}
+
+// editors are the patterns of the tasks of Cline in the storage of editors.
+func editors(folders ...string) string {
+	const tasks = "/User/globalStorage/saoudrizwan.c*/tasks "
+	return strings.Join(folders, tasks) + tasks
+}
+
+//go:embed kinds.txt
+var kindList string
+
+// kinds are those of the list, by their places.
+var kinds = sync.OnceValue(func() map[string]map[string]bool {
+	places, place := make(map[string]map[string]bool), ""
+	for line := range strings.Lines(kindList) {
+		if line[0] == '#' {
+			continue
+		}
+		if name, rest, found := strings.Cut(line, ":"); found {
+			place, line, places[name] = name, rest, make(map[string]bool)
+		}
+		for kind := range strings.FieldsSeq(line) {
+			places[place][kind] = true
+		}
+	}
+	return places
+})
+
+// places lists the folders of patterns.
+func (e Env) places(patterns string) (folders []string) {
+	for pattern := range strings.FieldsSeq(patterns) {
+		base, rest, _ := strings.Cut(pattern, "/")
+		if base == "~" {
+			base = e.Home
+		} else {
+			base = e.Getenv(base[1:])
+		}
+		found := []string{rest}
+		if strings.ContainsAny(rest, "*?") {
+			found, _ = fs.Glob(os.DirFS(base), rest) // the pattern is good
+		}
+		for _, path := range found {
+			if base != "" {
+				folders = append(folders, filepath.Join(base, filepath.FromSlash(path)))
+			}
+		}
+	}
+	return folders
+}
+
+// Reads reports that the files of an agent can be read.
+func Reads(host string) bool { return forms[host].folders != "" }
+
+// Limits of what is read: of a row, and of a file that is one value.
+const (
+	maxLine  = 64 << 20
+	maxWhole = 512 << 20
+	// maxLines is the size of the largest file of rows, in bytes.
+	maxLines = 1 << 30
+	// maxWindow is the memory that a compressed file may ask for, maxRatio how many times as
+	// long as the file its rows may be, after the first minUnpacked bytes.
+	maxWindow, maxRatio, minUnpacked = 32 << 20, 200, 16 << 20
+	// maxTries is how many places of a torn line are tried as the begin of a row.
+	maxTries = 64
+)
+
+// Files are the files of an agent, as they were found.
+type Files struct {
+	form
+	all []found
+	// unread is what cannot be listed.
+	unread []Unread
+}
+
+type found struct {
+	path string
+	size int64
+	at   time.Time
+}
+
+// Find lists the files of an agent. The error is that the agent is not known.
+func Find(ctx context.Context, host string, env Env) (*Files, error) {
+	f, ok := forms[host]
+	if !ok {
+		return nil, fmt.Errorf("the files of %q: want those of one of %s", host, strings.Join(slices.Sorted(maps.Keys(forms)), ", "))
+	}
+	out := &Files{form: f}
+	seen := make(map[string]bool) // folders and files, by what links lead to
+	var walk func(path string)
+	walk = func(path string) {
+		_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error { // what cannot be listed is in unread
+			real, linked := at, d != nil && d.Type()&fs.ModeSymlink != 0
+			if linked || at == path {
+				real, _ = filepath.EvalSymlinks(at) // empty for a link that leads nowhere
+			}
+			switch {
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
+				out.unread = append(out.unread, Unread{File: at, Reason: "cannot be listed"})
+			case err != nil || real == "":
+			case linked && is(real, true):
+				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
+					walk(real)
+				}
+			case d.IsDir() && seen[real]:
+				return fs.SkipDir
+			case d.IsDir():
+				seen[real] = true
+			case (d.Type().IsRegular() || linked) && !seen[real] && (takes(f, at) || at == path):
+				seen[real] = true
+				size, when := written(at)
+				out.all = append(out.all, found{at, size, when})
+			}
+			return ctx.Err()
+		})
+	}
+	for _, folder := range env.places(f.folders) {
+		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) {
+			walk(real)
+		}
+	}
+	slices.SortFunc(out.all, func(x, y found) int { return cmp.Compare(x.path, y.path) })
+	return out, nil
+}
+
+// State is the state of the files that were written before a time: paths, sizes and times.
+func (l *Files) State(before time.Time) string {
+	h := fnv.New128a()
+	for _, f := range l.all {
+		if f.at.Before(before) {
+			_, _ = fmt.Fprintln(h, f.path, f.size, f.at.UnixNano()) // never fails
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// written returns the size and the time of a file, and of a log that a database has beside it.
+func written(path string) (size int64, at time.Time) {
+	places := []string{path}
+	if strings.HasSuffix(path, ".db") {
+		places = append(places, path+"-wal")
+	}
+	for _, p := range places {
+		if info, err := os.Stat(p); err == nil {
+			size += info.Size()
+			if info.ModTime().After(at) {
+				at = info.ModTime()
+			}
+		}
+	}
+	return size, at
+}
+
+// Read reads all files of an agent.
+func Read(ctx context.Context, host string, env Env) (*Reading, error) {
+	files, err := Find(ctx, host, env)
+	if err != nil {
+		return nil, err
+	}
+	return files.Read(ctx, time.Time{})
+}
+
+// Read reads the files that were written since a time, all if that is zero. Files that cannot be
+// read are among what was not. The error is the context's.
+func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
+	all := slices.DeleteFunc(slices.Clone(l.all), func(f found) bool { return f.at.Before(since) })
+	files := make([]*file, len(all))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			buffer := bufio.NewReaderSize(nil, 256<<10)
+			for i := range next {
+				files[i] = readFile(ctx, l.form, all[i].path, buffer)
+			}
+		})
+	}
+	for i := range all {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
+	kinds := make(map[string]Unknown)
+	owned := make(map[string]bool)
+	adopt(files)
+	for _, file := range files {
+		for id, s := range file.sessions {
+			owned[id] = owned[id] || s.owned
+		}
+	}
+	for _, file := range files {
+		file.alone(owned)
+		out.Unread = append(out.Unread, file.unread...)
+		for id, s := range file.sessions {
+			out.merge(id, s)
+		}
+		for _, u := range file.unknown {
+			have := kinds[u.Kind]
+			kinds[u.Kind] = Unknown{u.Kind, have.Count + 1, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		out.Unknown = append(out.Unknown, kinds[kind])
+	}
+	out.once()
+	return out, ctx.Err()
+}
+
+// takes reports a file that may hold rows.
+func takes(f form, path string) bool {
+	name := filepath.Base(path)
+	if f.whole != nil {
+		return strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db") || filepath.Ext(name) == ".json"
+	}
+	return slices.Contains([]string{".jsonl", ".json", ".zst"}, filepath.Ext(name)) && !strings.HasSuffix(name, ".meta.json")
+}
+
+// fileName is the name of a file up to its first dot.
+func fileName(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), ".")
+	return name
+}
+
+// timeOf reads a time in RFC 3339.
+func timeOf(text string) time.Time {
+	at, _ := time.Parse(time.RFC3339, text) // zero without one
+	return at
+}
+
+// is reports that there is a folder, or that there is a file.
+func is(path string, folder bool) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() == folder
+}

@@ -1,0 +1,402 @@
+package agentfiles
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+type claudeUsage struct {
+	Type, Model                                                               string
+	InputTokens, OutputTokens, CacheReadInputTokens, CacheCreationInputTokens float64
+	CacheCreation                                                             struct{ Ephemeral5mInputTokens, Ephemeral1hInputTokens float64 }
+	Iterations                                                                []claudeUsage
+}
+
+func (u *claudeUsage) request() Request {
+	if u.InputTokens+u.OutputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens == 0 { // then its parts have the counts
+		for i := range u.Iterations {
+			if it := &u.Iterations[i]; it.Type == "message" {
+				u.InputTokens, u.OutputTokens = u.InputTokens+it.InputTokens, u.OutputTokens+it.OutputTokens
+				u.CacheReadInputTokens += it.CacheReadInputTokens
+				u.CacheCreationInputTokens += it.CacheCreationInputTokens
+			}
+		}
+	}
+	write := cmp.Or(u.CacheCreationInputTokens, u.CacheCreation.Ephemeral5mInputTokens+u.CacheCreation.Ephemeral1hInputTokens)
+	return counted(u.InputTokens+u.CacheReadInputTokens+write, u.OutputTokens, u.CacheReadInputTokens, write)
+}
+
+// counted is a request whose input is a count with the cache.
+func counted(input, output, read, write float64) Request {
+	return Request{Input: int64(input), Bare: int64(input), Output: int64(output), CacheRead: int64(read), CacheWrite: int64(write)}
+}
+
+type claudeRow struct {
+	Type, UUID, SessionID, RequestSessionID, RequestID, Timestamp, CWD string
+	PromptSource, Operation, Subtype, ToolDenialKind, AgentID          string
+	IsSidechain, IsMeta, IsCompactSummary, IsAPIErrorMessage           bool
+	ForkedFrom                                                         struct{ SessionID string }
+	Origin                                                             struct{ Kind string }
+	Content                                                            jsontext.Value
+	Attachment                                                         struct {
+		Type, CommandMode string
+		Prompt            jsontext.Value
+	}
+	Message struct {
+		ID, Model, StopReason string
+		Usage                 *claudeUsage
+		Content               blockList
+	}
+}
+
+// block is a part of a message, of Claude Code, Cline and the Gemini CLI.
+type block struct {
+	Type, ID, Name, Text, ToolUseID string
+	IsError                         bool
+	Content                         ends
+	InlineData                      jsontext.Value
+}
+
+// maxHead is how much of a result is kept, in bytes.
+const maxHead = 600
+
+// blockList is a content, which may be one text.
+type blockList []block
+
+// UnmarshalJSONFrom reads a content without a copy of what is not kept.
+func (l *blockList) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	switch in.PeekKind() {
+	case '"':
+		var text string
+		err := json.UnmarshalDecode(in, &text)
+		*l = blockList{{Type: "text", Text: text}}
+		return err
+	case '[':
+		return json.UnmarshalDecode(in, (*[]block)(l))
+	}
+	return in.SkipValue()
+}
+
+// blocks reads a content.
+func blocks(raw jsontext.Value) []block { return value[blockList](raw) }
+
+// claudeKinds are what a row must hold of which something is kept.
+var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`), []byte(`"stop_hook_summary"`), []byte(`"turn_duration"`)}
+
+// claudeFile is what is known of a transcript while it is read.
+type claudeFile struct {
+	*file
+	row  claudeRow
+	name string
+	// side is a subagent's file, lead that the row is of the main agent.
+	side, lead bool
+	// queued are prompts that were typed and not yet given to the model, given those that the
+	// queue says were, less than 0 where attachments say so.
+	queued []string
+	given  map[string]int
+	// pending is the key of a command, a prompt only if the model is asked.
+	pending, command string
+}
+
+func openClaude(r *file) func([]byte) {
+	c := &claudeFile{file: r, name: strings.TrimSuffix(filepath.Base(r.path), ".jsonl"), given: make(map[string]int)}
+	if c.side = strings.HasPrefix(c.name, "agent-"); !c.side {
+		r.owner = c.name
+	}
+	return c.take
+}
+
+// skim reads the kind alone of a row of which nothing is kept.
+func (c *claudeFile) skim(line []byte) bool {
+	holds := func(kind []byte) bool { return bytes.Contains(line, kind) }
+	if c.line == 1 || line[0] != '{' || line[len(line)-1] != '}' || slices.ContainsFunc(claudeKinds, holds) {
+		return false
+	}
+	var row struct {
+		Type string `json:"type"`
+	}
+	if !jsontext.Value(line).IsValid(lenient) {
+		c.skip(c.line, "it is no JSON object")
+	} else if json.Unmarshal(line, &row, lenient) == nil {
+		c.kind("claude-code", row.Type, line)
+	}
+	return true
+}
+
+// whose notes the session and the agent of a row.
+func (c *claudeFile) whose(row *claudeRow) {
+	from := cmp.Or(row.RequestSessionID, row.ForkedFrom.SessionID)
+	c.at, c.session = timeOf(row.Timestamp), cmp.Or(from, row.SessionID, c.session, c.name)
+	c.agent = row.AgentID
+	if c.side {
+		c.agent = cmp.Or(row.AgentID, strings.TrimPrefix(c.name, "agent-"))
+	}
+	c.lead = !c.side && !row.IsSidechain && row.AgentID == ""
+	if !c.lead {
+		c.agent = cmp.Or(c.agent, "?")
+	}
+	c.in(row.CWD)
+	if from != "" && from != cmp.Or(row.SessionID, c.name) {
+		c.give(cmp.Or(row.SessionID, c.name))
+	}
+}
+
+func (c *claudeFile) take(line []byte) {
+	if c.skim(line) {
+		return
+	}
+	c.row = claudeRow{}
+	row := &c.row
+	if !c.parse(line, row) {
+		return
+	}
+	c.whose(row)
+	switch row.Type {
+	case "assistant":
+		c.answer(row)
+		if c.pending != "" && c.lead && row.Message.Model != "<synthetic>" {
+			c.ask()
+		}
+	case "user":
+		c.user(row)
+	case "system":
+		if c.lead && !c.cut && (row.Subtype == "stop_hook_summary" || row.Subtype == "turn_duration") {
+			c.finish(c.failed)
+		}
+	case "queue-operation":
+		c.queue(row)
+	case "attachment":
+		c.attached(row)
+	default:
+		c.kind("claude-code", row.Type, line)
+	}
+	for _, b := range row.Message.Content {
+		c.kind("claude-code parts", b.Type, line)
+	}
+}
+
+// attached notes a prompt that was typed while the agent worked.
+func (c *claudeFile) attached(row *claudeRow) {
+	text := joined(blocks(row.Attachment.Prompt))
+	if row.Attachment.Type != "queued_command" || !c.lead || !known("prompt", row.Attachment.CommandMode) || claudeHost(text) {
+		return
+	}
+	if c.given[text]--; c.given[text] < 0 {
+		c.typed(1, hashed(row.Timestamp, text), text)
+	}
+}
+
+// known reports an empty text, or one of a list.
+func known(kinds, kind string) bool {
+	return kind == "" || slices.Contains(strings.Fields(kinds), kind)
+}
+
+// ask notes the pending command as a prompt.
+func (c *claudeFile) ask() {
+	c.typed(1, c.pending, c.command)
+	c.pending = ""
+}
+
+// results adds the results of calls, and reports whether there are some.
+func (c *claudeFile) results(row *claudeRow) (found bool) {
+	for i := range row.Message.Content {
+		if b := &row.Message.Content[i]; b.Type == "tool_result" && b.ToolUseID != "" {
+			found = true
+			c.result(b.ToolUseID, claudeStatus(row.ToolDenialKind, b))
+		}
+	}
+	return found
+}
+
+func (c *claudeFile) user(row *claudeRow) {
+	result, text := c.results(row), withoutEditor(joined(row.Message.Content))
+	typed := known("typed sdk queued", row.PromptSource) && known("human", row.Origin.Kind)
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case c.lead && row.IsMeta && strings.HasPrefix(text, "Stop hook feedback:"):
+		c.answered = false
+	case c.lead && row.IsMeta && c.pending != "" && !strings.HasPrefix(text, "<local-command-"):
+		c.ask() // its text for the model
+		c.answered, c.ended = false, false
+	case result || !c.lead || row.IsMeta || row.IsCompactSummary || text == "":
+	case interruption(text):
+		if c.pending != "" {
+			c.ask() // for the model, which had yet to answer
+		}
+		c.interrupt()
+	case strings.Contains(text, "<command-name>") && strings.HasPrefix(trimmed, "<command-"):
+		c.pending, c.command = hashed(row.Timestamp, text), commandOf(text)
+		c.begin(c.pending)
+		c.answered = true // until the model is asked
+	case strings.HasPrefix(trimmed, "<local-command-"), claudeUnknown.MatchString(text):
+		c.pending = "" // it was carried out
+	case strings.HasPrefix(trimmed, "<bash-"):
+	case !typed || claudeHost(text):
+		c.begin("")
+		c.pending = ""
+	default:
+		c.pending = ""
+		c.prompt(1, hashed(row.Timestamp, text), text)
+	}
+}
+
+// withoutEditor returns a prompt without what the editor shows, which comes before the words.
+func withoutEditor(text string) string {
+	for strings.HasPrefix(text, "<ide_") {
+		_, text, _ = strings.Cut(text, "</ide_")
+		_, text, _ = strings.Cut(text, ">")
+		text = strings.TrimSpace(text)
+	}
+	return text
+}
+
+// commandOf returns a command as it was typed.
+func commandOf(text string) string {
+	part := func(name string) string {
+		_, rest, _ := strings.Cut(text, "<"+name+">")
+		inner, _, _ := strings.Cut(rest, "</"+name+">")
+		return strings.TrimSpace(inner)
+	}
+	return strings.TrimSpace(part("command-name") + " " + part("command-args"))
+}
+
+// Beginnings of results of calls that did not run, and of those that failed by themselves.
+var (
+	claudeDenials = []string{
+		"The user doesn't want to", "Permission to use", "Permission for this action was denied", "Claude requested permissions",
+		"PreToolUse:", "[Request interrupted by user", "User rejected tool use",
+	}
+	claudeFailures = []string{"Exit code ", "<tool_use_error>"}
+	claudeStops    = regexp.MustCompile(`ancelled|(?m:^)\[Request interrupted by user`)
+	claudeUnknown  = regexp.MustCompile(`^Unknown (?:skill|slash command): \S+$`) // that is a command
+)
+
+func claudeStatus(denial string, b *block) Status {
+	if !b.IsError {
+		return OK
+	}
+	said := b.Content.text()
+	begins := func(text string) bool { return strings.HasPrefix(said, text) }
+	switch {
+	case denial != "" || slices.ContainsFunc(claudeDenials, begins):
+		return Denied
+	case slices.ContainsFunc(claudeFailures, begins) && !claudeStops.MatchString(said):
+		return Failed
+	}
+	return Bad
+}
+
+// queue follows the prompts that were typed while the agent worked.
+func (c *claudeFile) queue(row *claudeRow) {
+	text := value[string](row.Content)
+	c.of() // may be older than the first prompt
+	switch {
+	case row.Operation == "enqueue" && (text == "" || !claudeHost(text)): // notices wait longer
+		c.queued = append(c.queued, text)
+	case row.Operation == "dequeue" && len(c.queued) > 0:
+		c.queued = c.queued[1:]
+	case row.Operation == "remove":
+		for i, text := range c.queued {
+			if strings.HasPrefix(text, "/") {
+				continue // a command waits
+			}
+			if c.given[text]++; text != "" && c.given[text] > 0 {
+				c.typed(1, hashed(row.Timestamp, text), text)
+			}
+			c.queued = slices.Delete(c.queued, i, i+1)
+			break
+		}
+	case row.Operation == "popAll":
+		c.queued = nil
+	}
+}
+
+// claudeHost reports words of the host in place of a prompt.
+func claudeHost(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || interruption(text) || slices.ContainsFunc([]string{"<task-notification", "<agent-notification", "<bash-notification", "<teammate-message", `{"task_id":"`}, func(s string) bool { return strings.HasPrefix(text, s) })
+}
+
+// answer adds an answer's tokens and calls.
+func (c *claudeFile) answer(row *claudeRow) {
+	m := &row.Message
+	if m.Model == "<synthetic>" || row.IsAPIErrorMessage {
+		if row.IsAPIErrorMessage {
+			c.failure(row.UUID)
+		}
+		if c.lead && row.IsAPIErrorMessage && !c.answered {
+			c.finish(true) // and was not interrupted
+		}
+		return
+	}
+	if c.lead {
+		c.within()
+	}
+	id := cmp.Or(m.ID, row.RequestID, row.UUID)
+	if m.Usage != nil {
+		q, advice := m.Usage.request(), 0
+		for i := range m.Usage.Iterations {
+			switch it := &m.Usage.Iterations[i]; it.Type {
+			case "advisor_message":
+				advice++
+				c.request(1, fmt.Sprintf("%s-advisor-%d", id, advice), cmp.Or(it.Model, m.Model), it.request())
+			case "compaction":
+				more := it.request()
+				q = counted(float64(q.Input+more.Input), float64(q.Output+more.Output), float64(q.CacheRead+more.CacheRead), float64(q.CacheWrite+more.CacheWrite))
+			}
+		}
+		q.final = m.StopReason != "" && q.Input+q.Output > 0
+		c.request(1, id, m.Model, q)
+	}
+	for i := range m.Content {
+		switch b := &m.Content[i]; {
+		case b.Type == "tool_use" && b.ID != "":
+			c.call(b.ID, b.Name)
+			c.answered = c.answered && !c.lead
+		case b.Type == "text" && c.lead:
+			c.answered, c.failed = true, false
+		}
+	}
+	if c.lead && m.StopReason != "" {
+		if c.answered = m.StopReason != "tool_use" && m.StopReason != "pause_turn"; c.answered {
+			c.finish(false)
+		}
+	}
+}
+
+// give gives the prompts that a fork's file began with to the session of the row, whose copies
+// they are.
+func (r *file) give(session string) {
+	s, from := r.sessions[session], r.of()
+	if s == nil || s == from {
+		return
+	}
+	s.Give(from, func(f Fact) bool { return !f.At.After(r.at) })
+	if len(s.Prompts) == 0 {
+		s.Began = time.Time{}
+	}
+}
+
+// joined joins texts. Without one, an image or a document is a prompt, too.
+func joined(content []block) string {
+	var texts []string
+	shown := ""
+	for _, b := range content {
+		switch {
+		case known("image input_image document", b.Type) && b.Type+string(b.InlineData) != "":
+			shown = "[image]"
+		case known("text input_text", b.Type) && b.Text != "":
+			texts = append(texts, b.Text)
+		}
+	}
+	return cmp.Or(strings.Join(texts, "\n"), shown)
+}

@@ -1,0 +1,432 @@
+package agentfiles
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+type codexUsage struct {
+	InputTokens, CachedInputTokens, CacheWriteInputTokens, OutputTokens, TotalTokens float64
+}
+
+func (u *codexUsage) request() Request {
+	return counted(u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.CacheWriteInputTokens)
+}
+
+type codexItem struct {
+	Type, ID, SessionID, Role, Phase, Name, CallID, Model, ResponseID, TurnID, CWD string
+	Source, Content, Arguments, Error, Message, LastAgentMessage                   jsontext.Value
+	Images                                                                         []jsontext.Value
+	Output                                                                         ends
+	Success                                                                        *bool
+	Usage                                                                          *codexUsage
+	Info                                                                           *struct{ TotalTokenUsage, LastTokenUsage *codexUsage }
+	Item                                                                           struct {
+		Type, ID, Status, Server, Tool string
+		Content                        jsontext.Value
+	}
+}
+
+type codexRow struct {
+	codexItem `json:",inline"`
+	Timestamp string
+	Payload   *codexItem
+	// Session begins a file of the first versions, Items are its rows.
+	Session *struct{ ID, Timestamp string }
+	Items   []codexItem
+}
+
+// ends are the beginning and the end of a call's output: where it says how the call
+// ended.
+type ends string
+
+// UnmarshalJSONFrom keeps what is not in the middle of a long output.
+func (o *ends) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	raw, err := in.ReadValue()
+	if err != nil {
+		return err
+	}
+	if len(raw) > 2*maxHead {
+		*o = ends(raw[:maxHead]) + "\n…" + ends(raw[len(raw)-maxHead:])
+		return nil
+	}
+	*o = ends(raw)
+	return nil
+}
+
+// escapes are those of JSON that matter to text.
+var escapes = strings.NewReplacer(`\n`, "\n", `\"`, `"`)
+
+// text returns the output, or a part of it, without escapes.
+func (o ends) text() string {
+	text := escapes.Replace(string(o))
+	if _, inner, found := strings.Cut(text, `"text":`); found && strings.HasPrefix(text, "[") {
+		text = strings.TrimLeft(inner, " ")
+	}
+	return strings.TrimPrefix(text, `"`)
+}
+
+// codexExit finds the exit code in the text of a command's output, codexLeft the session of
+// one that was left running, and codexAsked that of a later question about it.
+var (
+	codexExit  = regexp.MustCompile(`(?m)^(?:Exit code:|Process exited with code) (-?\d+)|"exit_code":\s*(-?\d+)`)
+	codexLeft  = regexp.MustCompile(`(?m)^(?:Process|Script) running with (session|cell) ID (\d+)`)
+	codexAsked = regexp.MustCompile(`(session|cell)_id[\\": ]+(\d+)`)
+)
+
+// Beginnings of outputs of calls that did not run, and of those that failed.
+var (
+	codexDenials  = regexp.MustCompile("(?s)^(?:Command blocked by PreToolUse hook|exec_command failed(?: for `.*?`)?: CreateProcess { message: \"Rejected)")
+	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image", "exec_command failed", "write_stdin failed:"}
+)
+
+// codexStatus is what an output says of its call, if it says so in a form that is not the
+// tool's own words.
+func codexStatus(text string) Status {
+	begins := func(start string) bool { return strings.HasPrefix(text, start) }
+	var m []string
+	if strings.Contains(text, "code") {
+		m = codexExit.FindStringSubmatch(text)
+	}
+	switch {
+	case codexDenials.MatchString(text):
+		return Denied
+	case slices.ContainsFunc(codexFailures, begins):
+		return Failed
+	case begins("Script completed"):
+		return OK
+	case begins("Script failed"):
+		return Failed
+	case begins("Script "):
+		return Unstated
+	case m != nil && cmp.Or(m[1], m[2]) != "0":
+		return Bad
+	case m != nil:
+		return OK
+	}
+	return Unstated
+}
+
+// codexFile is what is known of a rollout while it is read.
+type codexFile struct {
+	*file
+	model, turn string
+	// began, compacted and prompted are about the turn: it shortens the conversation, and has a
+	// prompt.
+	began               time.Time
+	compacted, prompted bool
+	// home is the session of the file's own rows. forked is the time of the newest row that a
+	// fork has copied, from whose rows these are.
+	home, from string
+	forked     time.Time
+	last       *codexUsage
+	// rolled counts how often a rollback took counts back.
+	rolled int
+	// left are the calls of commands that were left running, by the sessions of these, and
+	// polls those by the calls that ask for them.
+	left, polls map[string]string
+	// recorded are the turns with records of usage, whose counts repeat these.
+	recorded map[string]bool
+}
+
+func openCodex(r *file) func([]byte) {
+	c := &codexFile{file: r, left: make(map[string]string), polls: make(map[string]string), recorded: make(map[string]bool)}
+	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
+	if parts := strings.Split(name, "-"); len(parts) > 5 {
+		c.owner = strings.Join(parts[len(parts)-5:], "-")
+	}
+	c.home, r.session = c.owner, c.owner
+	return rows(r, func(row *codexRow, line []byte) {
+		c.tick(row.Timestamp)
+		if r.copied = r.copied && r.at.Sub(c.forked) <= 10*time.Millisecond; r.copied {
+			c.forked = r.at
+		}
+		switch {
+		case row.Session != nil:
+			r.session, r.at = cmp.Or(row.Session.ID, r.session), timeOf(row.Session.Timestamp)
+			for i := range row.Items {
+				c.tick("")
+				c.take("", &row.Items[i], line)
+			}
+		case row.Payload != nil:
+			c.take(row.Type, row.Payload, line)
+		case row.Type != "":
+			c.take("", &row.codexItem, line)
+		}
+	})
+}
+
+// tick sets the time of a row; those without one follow each other closely.
+func (c *codexFile) tick(text string) {
+	if at := timeOf(text); !at.IsZero() {
+		c.at = at
+	} else if !c.at.IsZero() {
+		c.at = c.at.Add(time.Millisecond)
+	}
+}
+
+// Script is the name of a call of Codex whose calls count in its place.
+const Script = "exec"
+
+// codexTools are the tools by the types of their items, and by other names.
+var codexTools = map[string]string{
+	"CommandExecution": "Bash", "exec_command_end": "Bash", "exec_command": "Bash", "shell": "Bash", "shell_command": "Bash",
+	"container.exec": "Bash", "local_shell_call": "Bash", "FileChange": "apply_patch", "patch_apply_end": "apply_patch",
+	"WebSearch": "web_search", "web_search_end": "web_search", "web_search_call": "web_search", "tool_search_call": "tool_search",
+}
+
+func (c *codexFile) take(kind string, it *codexItem, line []byte) {
+	if kind != it.Type {
+		c.kind("codex", kind, line)
+	}
+	if known("response_item event_msg", kind) {
+		c.kind("codex items", it.Type, line)
+	}
+	if it.Type == "item_completed" {
+		c.kind("codex done", it.Item.Type, line)
+	}
+	switch kind {
+	case "session_meta":
+		if c.meta(it); !c.copied {
+			c.in(it.CWD)
+		}
+	case "turn_context":
+		c.in(it.CWD)
+		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.TurnID, c.turn)
+	case "compacted":
+		c.compacted = true
+		if t := c.file.turn; t != nil && c.answered && c.began.IsZero() { // by itself, in files without the events of turns
+			t.Breaks = append(t.Breaks, Break{t.At, c.at})
+			c.lasts()
+		}
+	case "token_usage_record":
+		if it.Usage != nil {
+			c.record(it)
+		}
+	default:
+		c.item(kind, it)
+	}
+}
+
+func (c *codexFile) item(kind string, it *codexItem) {
+	switch it.Type {
+	case "task_started":
+		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.TurnID, c.turn), c.at, false, false
+	case "token_count":
+		c.count(it)
+	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call":
+		c.called(it)
+	case "function_call_output", "custom_tool_call_output":
+		c.output(it)
+	case "tool_search_output":
+		if it.CallID != "" {
+			c.result(it.CallID, Unstated)
+		}
+	case "patch_apply_end", "web_search_end", "exec_command_end":
+		c.nested(it)
+	case "user_message":
+		text := unquoted(it.Message)
+		if len(it.Images) > 0 {
+			text = cmp.Or(text, "[image]")
+		}
+		if !hostText(text) {
+			c.prompt(3, c.key(3, text), text)
+		}
+	case "item_completed":
+		c.completed(it)
+	case "message":
+		c.said(kind, it)
+	case "task_complete":
+		if c.compacted && !c.prompted && value[string](it.LastAgentMessage) == "" {
+			at := c.at
+			c.at = c.began
+			c.prompt(3, c.key(3, "/compact"), "/compact")
+			c.at = at
+		}
+		bad := len(it.Error) > 0 && string(it.Error) != "null"
+		if bad {
+			c.failure(c.turn + "/failed")
+		}
+		c.finish(c.failed || bad)
+	case "agent_message":
+		c.answered, c.failed = true, false
+	case "error":
+		c.failure(c.turn + "/failed")
+		c.finish(true)
+	case "turn_aborted":
+		c.interrupt()
+	}
+}
+
+// nested adds a call of a script.
+func (c *codexFile) nested(it *codexItem) {
+	if strings.HasPrefix(it.CallID, "exec-") {
+		c.call(it.CallID, codexTools[it.Type])
+		c.result(it.CallID, statusIf(it.Success != nil && !*it.Success))
+	} else if call := c.of().Calls[it.CallID]; call != nil {
+		call.Answered = true // its output may be lost
+	}
+}
+
+// said adds a message.
+func (c *codexFile) said(kind string, it *codexItem) {
+	text := joined(blocks(it.Content))
+	switch {
+	case it.Role == "assistant":
+		c.answered, c.failed = it.Phase != "commentary", false
+	case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
+	case kind == "":
+		c.prompt(1, c.key(1, text), text) // no event says that a turn begins
+	default:
+		c.typed(1, c.key(1, text), text)
+	}
+}
+
+// called adds a call.
+func (c *codexFile) called(it *codexItem) {
+	c.answered = false
+	id := cmp.Or(it.CallID, it.ID)
+	unnamed := id == ""
+	if unnamed {
+		id = fmt.Sprintf("%s:%d", filepath.Base(c.path), c.line)
+	}
+	name := cmp.Or(it.Name, it.Type)
+	c.call(id, cmp.Or(codexTools[name], name)).Unnamed = unnamed
+	if m := codexAsked.FindSubmatch(it.Arguments); (it.Name == "write_stdin" || it.Name == "wait") && m != nil { // asks for what was left running
+		c.polls[id] = c.left[string(m[1])+string(m[2])]
+	}
+	if it.Type == "web_search_call" || it.Type == "tool_search_call" && unnamed { // of the provider
+		c.result(id, Unstated)
+	}
+}
+
+// output adds the output of a call. That of a question about a command that was left running
+// may say how this ended.
+func (c *codexFile) output(it *codexItem) {
+	text := it.Output.text()
+	status := codexStatus(text)
+	if of, polls := c.polls[it.CallID]; polls && !strings.HasPrefix(text, "write_stdin failed:") {
+		if of != "" && status != Unstated {
+			c.result(of, status)
+		}
+		status = OK
+	} else if strings.Contains(text, " running with ") {
+		if m := codexLeft.FindStringSubmatch(text); m != nil {
+			c.left[m[1]+m[2]] = it.CallID
+		}
+	}
+	c.result(it.CallID, status)
+}
+
+// completed adds what an item says: of a prompt, of a call, and of one that a script made.
+func (c *codexFile) completed(it *codexItem) {
+	if it.Item.Type == "UserMessage" {
+		text := joined(blocks(it.Item.Content))
+		c.prompt(2, it.Item.ID, text)
+		return
+	}
+	name := codexTools[it.Item.Type]
+	if it.Item.Type == "McpToolCall" {
+		name = "mcp__" + it.Item.Server + "__" + it.Item.Tool
+	}
+	if strings.HasPrefix(it.Item.ID, "exec-") && name != "" {
+		c.call(it.Item.ID, name)
+	}
+	if call := c.of().Calls[it.Item.ID]; call != nil && it.Item.Status != "in_progress" {
+		call.Answered = true // its output may be lost
+		switch it.Item.Status {
+		case "completed":
+			call.Status = max(call.Status, OK)
+		case "failed", "declined":
+			call.Status = max(call.Status, Bad)
+		}
+	}
+}
+
+// meta reads the id of the session that the next rows belong to. In a fork's file, those
+// that it has copied from its parent follow its own.
+func (c *codexFile) meta(it *codexItem) {
+	source := value[struct {
+		Subagent struct {
+			ThreadSpawn struct{ ParentThreadID string }
+		}
+	}](it.Source)
+	if c.line == 1 && it.ID != "" {
+		c.owner, c.home = it.ID, cmp.Or(source.Subagent.ThreadSpawn.ParentThreadID, it.SessionID, it.ID)
+		c.session, c.sub = c.home, c.home != it.ID
+		if c.sub {
+			c.agent = it.ID
+		}
+	}
+	if c.line > 1 && it.ID != "" && it.ID != c.owner && !c.sub {
+		c.from, c.forked, c.copied = it.ID, c.at, true
+	}
+}
+
+// key is the key of a prompt, which is the same in a copy.
+func (c *codexFile) key(rank int, text string) string {
+	c.prompted = true
+	key := c.nth(rank, c.turn+"/"+text)
+	if c.turn != "" {
+		return strings.TrimPrefix(key, ordinal)
+	}
+	return key
+}
+
+// record adds what a record says of a request, in place of the counts of its turn.
+func (c *codexFile) record(it *codexItem) {
+	if !c.recorded[c.turn] {
+		c.recorded[c.turn] = true
+		maps.DeleteFunc(c.of().Requests, func(id string, q *Request) bool { return strings.HasPrefix(id, c.turn+"/") && !q.lost() })
+	}
+	c.request(1, it.ResponseID, c.model, it.Usage.request())
+}
+
+// count adds the tokens of a row. The same row may be written again.
+func (c *codexFile) count(it *codexItem) {
+	if it.Info == nil || it.Info.TotalTokenUsage == nil {
+		return
+	}
+	total := *it.Info.TotalTokenUsage
+	if c.last != nil && *c.last == total {
+		return
+	}
+	use := it.Info.LastTokenUsage
+	if use == nil {
+		use = &total
+		if c.last != nil {
+			use = &codexUsage{
+				InputTokens: total.InputTokens - c.last.InputTokens, CachedInputTokens: total.CachedInputTokens - c.last.CachedInputTokens,
+				CacheWriteInputTokens: total.CacheWriteInputTokens - c.last.CacheWriteInputTokens, OutputTokens: total.OutputTokens - c.last.OutputTokens,
+			}
+		}
+	}
+	if c.last != nil && total.OutputTokens < c.last.OutputTokens {
+		c.rolled++
+	}
+	c.last = &total
+	if c.recorded[c.turn] {
+		return
+	}
+	of := c.owner
+	if c.copied {
+		of = c.from
+	}
+	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, fmt.Sprint(of, "/", c.rolled)), total.InputTokens, total.OutputTokens, total.TotalTokens), c.model, use.request())
+}
+
+// unquoted returns the text of a value, or the value if it is no text.
+func unquoted(raw jsontext.Value) string {
+	if len(raw) > 0 && raw[0] == '"' {
+		return value[string](raw)
+	}
+	return string(raw)
+}

@@ -1,0 +1,472 @@
+package agentfiles
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/hookspan/hookspan/internal/files/regular"
+)
+
+// file is one file while it is read.
+type file struct {
+	path     string
+	line     int
+	sessions map[string]*Session
+	unread   []Unread
+	// owner is the session whose file it is, where rows name another. session and at are those
+	// of the row that is read.
+	owner   string
+	session string
+	at      time.Time
+	// agent is the subagent whose row it is.
+	agent string
+	// turn is that of the newest prompt, nil once it has ended. answered reports that the
+	// model has given its last answer, failed that this is an error, cut that the user
+	// interrupted it. ended reports a row that says that the turn has ended.
+	turn                         *Turn
+	answered, failed, cut, ended bool
+	// unclear reports that how the turn ended is not said.
+	unclear bool
+	// unknown are the rows of kinds that are not known.
+	unknown []Unknown
+	// sub reports a subagent's file, copied that the row is a copy of one of another file,
+	// delegated a file with the call by which a subagent ends.
+	sub, copied, delegated bool
+	// torn are the lines from number tornAt on that may begin a row with raw line breaks, bad
+	// reports that the line that was taken is no row.
+	torn   []byte
+	tornAt int
+	bad    bool
+	// equal counts equal prompts, dirs are the folders that the agents work in.
+	equal map[string]int
+	dirs  map[string]string
+}
+
+func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
+	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int), dirs: make(map[string]string)}
+	if ctx.Err() != nil {
+		return r
+	}
+	err := r.read(ctx, f, buffer)
+	if err != nil {
+		r.skip(0, "it cannot be read: "+err.Error())
+	}
+	r.end()
+	return r
+}
+
+func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
+	if f.whole != nil {
+		return f.whole(ctx, r)
+	}
+	opened, info, err := regular.Open(r.path, regular.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = opened.Close() }() // read only
+	if info.Size() > maxLines {
+		return fmt.Errorf("found %d bytes, want at most %d", info.Size(), int64(maxLines))
+	}
+	var in io.Reader = opened
+	if strings.HasSuffix(r.path, ".zst") {
+		unpacked, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return err
+		}
+		defer unpacked.Close()
+		in = &bounded{unpacked, min(maxLines, minUnpacked+maxRatio*info.Size())}
+	}
+	take := f.open(r)
+	if strings.HasSuffix(r.path, ".json") {
+		if info.Size() > maxWhole {
+			return fmt.Errorf("found %d bytes, want at most %d", info.Size(), maxWhole)
+		}
+		text, err := io.ReadAll(in)
+		text = bytes.TrimPrefix(text, mark)
+		if err == nil && !jsontext.Value(text).IsValid(lenient) {
+			r.skip(0, "it is no JSON value")
+			return nil
+		}
+		take(text)
+		return err
+	}
+	lines.Reset(in)
+	var long []byte // what is read of a line that the buffer does not hold
+	for {
+		part, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
+			long = append(long, part...)
+			continue
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		line := part
+		if len(long) > 0 {
+			line = append(long, part...)
+			long = line[:0]
+		}
+		r.line++
+		switch line = bytes.TrimSpace(line); {
+		case len(line) > maxLine:
+			r.skip(r.line, "it is longer than 64 MiB")
+		case len(line) > 0:
+			r.bad = false
+			if take(line); r.bad {
+				r.mend(line, take)
+			} else {
+				r.tear()
+			}
+		}
+		if err != nil {
+			r.tear()
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
+		}
+		if r.line&1023 == 0 && ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// bounded is a reader that fails after left bytes.
+type bounded struct {
+	io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, fmt.Errorf("it unpacks to more than %d times its size, or than %d bytes", maxRatio, maxLines)
+	}
+	return n, err
+}
+
+// lenient finds members whose names are those of fields but for case, underscores and dashes;
+// mismatched also reads what is beside a member of another type than the field's.
+var (
+	lenient    = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), json.MatchCaseInsensitiveNames(true))
+	mismatched = json.JoinOptions(lenient, jsonv1.ReportErrorsWithLegacySemantics(true))
+)
+
+// mark begins some files, and rows of files that were joined.
+var mark = []byte("\ufeff")
+
+// parse reads a row into v, which must be zero. A member of another type than expected is
+// left out.
+func (r *file) parse(line []byte, v any) bool {
+	if json.Unmarshal(line, v, lenient) == nil {
+		return true
+	}
+	if line[0] == '{' && jsontext.Value(line).IsValid(lenient) {
+		_ = json.Unmarshal(line, v, mismatched)
+		return true
+	}
+	r.bad = true
+	return false
+}
+
+// value reads a part of a row, leniently.
+func value[T any](raw []byte) (v T) {
+	if len(raw) > 0 && json.Unmarshal(raw, &v, lenient) != nil {
+		var again T
+		_ = json.Unmarshal(raw, &again, mismatched)
+		return again
+	}
+	return v
+}
+
+func (r *file) skip(line int, reason string) {
+	r.unread = append(r.unread, Unread{File: r.path, Line: line, Reason: reason, Session: r.session})
+}
+
+// skipPart notes what is no row, or was not all of one.
+func (r *file) skipPart(line int, reason string) {
+	r.skip(line, reason)
+	r.unread[len(r.unread)-1].Part = true
+}
+
+// of returns the session of the row that is read.
+func (r *file) of() *Session {
+	s := r.sessions[r.session]
+	if s == nil {
+		s = newSession()
+		s.Files, r.sessions[r.session] = []string{r.path}, s
+	}
+	if r.owner == "" || r.owner == r.session {
+		s.owned = true
+	} else if !slices.Contains(s.holders, r.owner) {
+		s.holders = append(s.holders, r.owner)
+	}
+	if r.copied {
+		s.copied = true
+		return s
+	}
+	if !r.at.IsZero() && (s.Began.IsZero() || r.at.Before(s.Began)) {
+		s.Began = r.at
+	}
+	s.Ended = later(s.Ended, r.at)
+	return s
+}
+
+// in notes the folder that a row names.
+func (r *file) in(dir string) {
+	if dir != "" {
+		r.dirs[r.agent] = dir
+	}
+}
+
+// dir is the folder that the agent of the row works in.
+func (r *file) dir() string { return cmp.Or(r.dirs[r.agent], r.dirs[""]) }
+
+func (r *file) fact() Fact {
+	f := Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, Dir: r.dir(), copied: r.copied, sub: r.sub}
+	if r.owner != "" && r.owner != r.session {
+		f.Held = []string{r.owner}
+	}
+	return f
+}
+
+// request adds a request, or what a later row says of it. Where rows of several kinds
+// record the same requests, only those of the highest rank in a session count.
+func (r *file) request(rank int, id, model string, q Request) {
+	r.works()
+	s := r.of()
+	q.Fact, q.Model = r.fact(), model
+	s.addRequest(rank, cmp.Or(id, fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)), &q)
+}
+
+func (s *Session) addRequest(rank int, id string, q *Request) {
+	if rank > s.rank[0] {
+		s.rank[0] = rank
+		maps.DeleteFunc(s.Requests, func(_ string, q *Request) bool { return !q.lost() })
+	}
+	if rank < s.rank[0] && !q.lost() {
+		return
+	}
+	old := s.Requests[id]
+	if old == nil {
+		s.Requests[id] = q
+		return
+	}
+	old.shared(q.Agent)
+	old.Model, old.Failed, old.Cost = cmp.Or(q.Model, old.Model), old.Failed || q.Failed, cmp.Or(q.Cost, old.Cost)
+	switch {
+	case old.final && !q.final:
+		return
+	case q.final && !old.final:
+		old.final, old.Input, old.Bare, old.Output, old.CacheRead, old.CacheWrite = true, 0, 0, 0, 0, 0
+	}
+	old.Input, old.Bare, old.Output = max(old.Input, q.Input), max(old.Bare, q.Bare), max(old.Output, q.Output)
+	old.CacheRead, old.CacheWrite = max(old.CacheRead, q.CacheRead), max(old.CacheWrite, q.CacheWrite)
+}
+
+// lost reports a request that failed without tokens, which only one kind of row records.
+func (q *Request) lost() bool { return q.Failed && q.Input+q.Output == 0 }
+
+// failure adds a request that failed.
+func (r *file) failure(id string) {
+	q := &Request{Fact: r.fact(), Failed: true}
+	r.of().addRequest(r.of().rank[0], id, q)
+}
+
+// call adds a call of a tool, or returns the one that is known.
+func (r *file) call(id, name string) *Call {
+	s := r.of()
+	c := s.Calls[id]
+	if c == nil {
+		r.works()
+		c = &Call{Fact: r.fact(), Times: 1}
+		s.Calls[id] = c
+	}
+	c.Name = cmp.Or(c.Name, name)
+	return c
+}
+
+// works notes a request or a call: of the main agent, it belongs to the turn.
+func (r *file) works() {
+	if r.turn == nil || r.agent != "" || r.sub {
+		return
+	}
+	r.turn.Work++
+	if r.ended {
+		r.turn.Breaks, r.ended = append(r.turn.Breaks, Break{r.turn.Last, r.at}), false
+	}
+	r.lasts()
+}
+
+// result notes a result, of a call that the session's files have.
+func (r *file) result(id string, status Status) {
+	c := r.of().Calls[id]
+	if c == nil {
+		c = &Call{Fact: r.fact(), Times: 1}
+		c.File = "" // a result alone is no call
+		r.of().Calls[id] = c
+	}
+	c.Answered, c.Done, c.DoneIn, c.Status = true, r.at, r.dir(), max(c.Status, status)
+	r.lasts()
+}
+
+// lasts notes that the turn has lasted up to the row that is read.
+func (r *file) lasts() {
+	if r.turn != nil && r.agent == "" && !r.sub && r.at.After(r.turn.Last) {
+		r.turn.Last, r.turn.LastIn = r.at, r.dir()
+	}
+}
+
+// prompt notes a prompt; key is its id, the same in each copy.
+func (r *file) prompt(rank int, key, text string) {
+	r.begin(key)
+	r.typed(rank, key, text)
+}
+
+// maxPrompt bounds the text that is kept of a prompt, in bytes.
+const maxPrompt = 400
+
+// typedIn returns what was typed, which the host may have put into an element.
+func typedIn(text string) string {
+	if _, inner, found := strings.Cut(text, "<user_input"); found {
+		_, inner, _ = strings.Cut(inner, ">")
+		text, _, _ = strings.Cut(inner, "</user_input")
+	}
+	return text
+}
+
+// typed notes a prompt that begins no turn.
+func (r *file) typed(rank int, key, text string) {
+	r.of().addPrompt(rank, &Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
+}
+
+// kind counts a row, an item or a part of a kind that is not among those of a place, unless it
+// is empty.
+func (r *file) kind(place, kind string, raw []byte) {
+	if kind == "" || kinds()[place][kind] {
+		return
+	}
+	if _, part, found := strings.Cut(place, " "); found {
+		kind = part + "/" + kind
+	}
+	r.unknown = append(r.unknown, Unknown{kind, 1, weighty.Match(raw), r.path})
+}
+
+// weighty finds what shows that a row of an unknown kind may be work.
+var weighty = regexp.MustCompile(`(?i)"(usage|tokens?|tokens_?count|role|tool_?use_?id|tool_?call_?id|call_?id)"\s*:`)
+
+// nth is the key of a prompt without an id: the number among the file's equal ones.
+func (r *file) nth(rank int, text string) string {
+	key := hashed(fmt.Sprint(rank), text)
+	r.equal[key]++
+	return fmt.Sprintf("%s%s/%d", ordinal, key, r.equal[key])
+}
+
+// ordinal begins keys that are those of one session alone.
+const ordinal = "#"
+
+// hashed is a short key of a prompt: of its text, and its time or rank.
+func hashed(what, text string) string {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, what+"/"+text) // never fails
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+func (s *Session) addPrompt(rank int, p *Prompt) {
+	if rank > s.rank[1] {
+		s.rank[1], s.Prompts = rank, nil
+		clear(s.prompts)
+	}
+	if rank < s.rank[1] || p.key != "" && s.prompts[p.key] {
+		return
+	}
+	s.prompts[p.key] = true
+	s.Prompts = append(s.Prompts, p)
+}
+
+// begin begins a turn, which has a key if a person typed its prompt, and end ends the last
+// one of the file.
+func (r *file) begin(key string) {
+	r.end()
+	r.turn, r.answered, r.failed, r.cut, r.ended, r.unclear = &Turn{Fact: r.fact(), Last: r.at, LastIn: r.dir(), key: key}, false, false, false, false, false
+	s := r.of()
+	s.Turns = append(s.Turns, r.turn)
+}
+
+func (r *file) end() {
+	if r.turn != nil {
+		r.turn.Unclear = r.unclear && !r.answered
+		r.turn.Answered, r.turn.Failed, r.turn.Cut = r.answered, r.failed && r.answered, r.cut && !r.answered
+	}
+	r.turn = nil
+}
+
+// says notes an answer: one that asks for nothing more may end the turn.
+func (r *file) says(done bool) {
+	r.answered, r.failed = done, false
+	r.lasts()
+}
+
+// within begins a turn for a file that begins within one.
+func (r *file) within() {
+	if r.turn == nil {
+		r.begin("")
+	}
+}
+
+// rows takes the rows of a file, each parsed.
+func rows[T any](r *file, take func(row *T, line []byte)) func([]byte) {
+	return func(line []byte) {
+		var row T
+		if r.parse(line, &row) {
+			take(&row, line)
+		}
+	}
+}
+
+// interrupt notes that the user interrupted the turn.
+func (r *file) interrupt() {
+	r.answered, r.failed, r.cut, r.ended = false, false, true, true
+	r.lasts()
+}
+
+// finish notes an end of the turn: an answer, or an error.
+func (r *file) finish(failed bool) {
+	r.answered, r.failed, r.ended = true, failed, true
+	r.lasts()
+}
+
+// hostText reports words that the host puts where a prompt is: elements such as
+// <task-notification> and marks in brackets.
+func hostText(text string) bool {
+	text = strings.TrimSpace(text)
+	if text == "" || interruption(text) {
+		return true
+	}
+	name, _, closed := strings.Cut(strings.TrimPrefix(text, "<"), ">")
+	return text[0] == '<' && closed && strings.ContainsAny(name, "-_") && !strings.ContainsAny(name, "\n<")
+}
+
+// interruption reports the mark of one, after which no words follow.
+func interruption(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "[Request interrupted") && strings.IndexByte(text, ']') == len(text)-1
+}

@@ -1,0 +1,155 @@
+package agentfiles
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+type geminiRow struct {
+	SessionID, Kind, ID, Timestamp, Type, Model string
+	Content                                     jsontext.Value
+	Tokens                                      *struct{ Input, Output, Cached, Thoughts, Tool float64 }
+	ToolCalls                                   []struct {
+		ID, Name, Status string
+		ResultDisplay    ends
+		Result           []struct {
+			FunctionResponse struct{ Response struct{ Output, Error ends } }
+		}
+	}
+	// Messages are all rows of an older file.
+	Messages []geminiRow
+}
+
+// geminiFile is a session's file while it is read.
+type geminiFile struct{ *file }
+
+func openGemini(r *file) func([]byte) {
+	c := &geminiFile{file: r}
+	folder := filepath.Base(filepath.Dir(r.path))
+	r.sub = folder != "chats"
+	inChats := !r.sub || filepath.Base(filepath.Dir(filepath.Dir(r.path))) == "chats"
+	if r.sub {
+		r.agent = fileName(r.path)
+	}
+	if filepath.Base(r.path) == "logs.json" || !inChats {
+		return func([]byte) {}
+	}
+	return rows(r, func(row *geminiRow, line []byte) {
+		if r.session == "" || row.SessionID != "" {
+			if row.Kind == "subagent" || geminiTask(row) {
+				r.sub, r.agent = true, fileName(r.path)
+			}
+			if r.sub && folder != "chats" {
+				row.SessionID = folder
+			}
+			r.session = cmp.Or(row.SessionID, r.session)
+		}
+		c.take(row, line)
+	})
+}
+
+// geminiTask reports a file of an agent of the older versions: it has the session's id, and
+// begins with what the agent is to do.
+func geminiTask(row *geminiRow) bool {
+	if len(row.Messages) == 0 {
+		return false
+	}
+	text := joined(blocks(row.Messages[0].Content))
+	return slices.ContainsFunc(geminiTasks, func(start string) bool { return strings.HasPrefix(text, start) })
+}
+
+// geminiTasks are the beginnings of the tasks of agents that have no kind, and geminiWords of
+// what the program itself writes as a user.
+var (
+	geminiTasks = []string{"Your task is to do a deep investigation of the codebase", "Your task is to answer the following question about Gemini CLI"}
+	geminiWords = []string{"System: Potential loop detected.", "You have exceeded the time limit"}
+)
+
+func (c *geminiFile) take(row *geminiRow, line []byte) {
+	c.at = timeOf(row.Timestamp)
+	c.kind("gemini-cli", row.Type, line)
+	switch row.Type {
+	case "user":
+		c.of() // may be older than the first request
+		c.unauthorized(row.Content)
+		text := joined(blocks(row.Content))
+		begins := func(start string) bool { return strings.HasPrefix(text, start) }
+		switch {
+		case c.sub || hostText(text):
+		case begins("System: Potential loop detected."):
+			c.unclear = true // the program may end the turn
+		case begins("User steering update"):
+			c.typed(1, row.ID, typedIn(text))
+		case !slices.ContainsFunc(geminiWords, begins):
+			c.prompt(1, row.ID, text)
+		}
+	case "gemini", "qwen":
+		if t := row.Tokens; t != nil {
+			c.request(1, row.ID, row.Model, counted(t.Input+t.Tool, t.Output+t.Thoughts, t.Cached, 0))
+		}
+		for i := range row.ToolCalls {
+			q := &row.ToolCalls[i]
+			c.call(q.ID, q.Name)
+			c.delegated = c.delegated || q.Name == "complete_task" && !c.sub
+			if known("success error cancelled", q.Status) && q.Status != "" {
+				text := ""
+				if len(q.Result) > 0 {
+					text = strings.TrimPrefix(string(cmp.Or(q.Result[0].FunctionResponse.Response.Error, q.Result[0].FunctionResponse.Response.Output)), `"`)
+				}
+				c.result(q.ID, geminiStatus(q.Status, text, string(q.ResultDisplay)))
+			}
+		}
+		if !c.sub {
+			c.says(len(row.ToolCalls) == 0)
+		}
+	case "error":
+		c.answered, c.unclear = false, true
+		c.lasts()
+	case "info":
+		if unquoted(row.Content) == "Request cancelled." {
+			c.interrupt()
+		}
+	}
+	for i := range row.Messages {
+		c.take(&row.Messages[i], line)
+	}
+}
+
+// unauthorized adds the calls of tools that a subagent does not have, which only the answer to
+// them names.
+func (c *geminiFile) unauthorized(content jsontext.Value) {
+	for _, p := range value[[]struct {
+		FunctionResponse struct {
+			ID, Name string
+			Response struct{ Error string }
+		}
+	}](content) {
+		if r := p.FunctionResponse; strings.HasPrefix(r.Response.Error, "Unauthorized tool call: ") {
+			c.call(r.ID, r.Name)
+			c.result(r.ID, Bad)
+		}
+	}
+}
+
+// geminiStatus is what the status of a call says. The exit code of a command is in the words
+// of its output, below what it printed itself, which is shown.
+func geminiStatus(status, text, shown string) Status {
+	switch {
+	case status == "error" && strings.HasPrefix(text, "Tool execution blocked"):
+		return Denied
+	case status == "error":
+		return Bad
+	case status == "cancelled":
+		return Denied
+	}
+	_, code, _ := strings.Cut(text[max(0, strings.LastIndex(text, `\nExit Code: `)):], `\nExit Code: `)
+	code, _, more := strings.Cut(code, `\n`)
+	if code != "" && !more {
+		return Unstated // the command's own words
+	}
+	return statusIf(code != "" && code != "0" && !strings.Contains(shown, "Exit Code: "+code))
+}
