@@ -55,6 +55,9 @@ func (e End) Bad() bool { return e.Failed() || e == EndDenied }
 // Failed reports what counts as a failure: what failed or never ended.
 func (e End) Failed() bool { return e == EndFailed || e == EndUnfinished }
 
+// Done reports what was done, as far as is known.
+func (e End) Done() bool { return e == EndOK || e == EndUnknown }
+
 // EndOf returns how a span ended.
 func EndOf(s *tracepb.Span) End {
 	a := s.GetAttributes()

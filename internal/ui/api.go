@@ -22,6 +22,7 @@ import (
 type listed struct {
 	Summary store.Summary `json:"summary"`
 	Status  otelmap.End   `json:"status"`
+	Bad     bool          `json:"bad,omitempty"`
 	// Reason is why something failed, Match where the text that was asked for is.
 	Reason string     `json:"reason,omitempty"`
 	Match  *store.Hit `json:"match,omitempty"`
@@ -62,6 +63,7 @@ func (s *Server) listed(ctx context.Context, traces []store.Summary) []listed {
 	writes, _ := s.opts.Store.Writes(ctx, ids...) // An error comes again below.
 	for i, t := range traces {
 		out[i] = listed{Summary: t, Status: otelmap.OutcomeEnd(t.Outcome), exactNames: namesOf(&t)}
+		out[i].Bad = out[i].Status.Bad()
 		if (out[i].Status == otelmap.EndFailed || t.ToolFailures > 0) && t.Spans <= maxReasonSpans {
 			out[i].Reason = s.reason(ctx, reasonKey{t.TraceID, writes[t.TraceID]})
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // hooks answers with the configured hooks and their runs in the last day. tool and
@@ -23,6 +24,8 @@ func (s *Server) hooks(r *http.Request) (any, error) {
 	var out struct {
 		*hooks.Listing
 		Runs []store.HookRun `json:"runs"`
+		// Ends says how each of the runs ended.
+		Ends []otelmap.End `json:"ends"`
 		// Edit reports that the page can change hooks.
 		Edit bool `json:"edit"`
 		// Asked is the call that was asked about. UnknownTool reports that its tool is in no
@@ -31,7 +34,7 @@ func (s *Server) hooks(r *http.Request) (any, error) {
 		UnknownTool bool                `json:"unknownTool,omitempty"`
 		Tests       map[string][]string `json:"tests,omitempty"`
 	}
-	out.Runs, out.Edit = []store.HookRun{}, s.opts.Edit != nil
+	out.Runs, out.Ends, out.Edit = []store.HookRun{}, []otelmap.End{}, s.opts.Edit != nil
 	if s.opts.Hooks == nil {
 		out.Listing = &hooks.Listing{Files: []hooks.File{}, Folders: []hooks.Folder{}, Notes: []hooks.Note{}}
 		return out, nil
@@ -59,6 +62,9 @@ func (s *Server) hooks(r *http.Request) (any, error) {
 	}
 	runs, err := s.opts.Hooks.Recent(r.Context())
 	out.Runs = append(out.Runs, runs...)
+	for i := range runs {
+		out.Ends = append(out.Ends, runs[i].End())
+	}
 	return out, err
 }
 
@@ -154,8 +160,10 @@ func (s *Server) recorded(ctx context.Context, trace, span string) (*askedCall, 
 		}
 	}
 	var object map[string]json.RawMessage
+	whole := json.Unmarshal([]byte(text.Arguments), &object) == nil && object != nil &&
+		(text.Place != view.PlacePreview || !view.NewArguments(rows[i].Label, text.Arguments).Cut())
 	return &askedCall{
-		rows[i].Label, text.Arguments, json.Unmarshal([]byte(text.Arguments), &object) == nil && object != nil, termtext.HeadBytes(text.Result, maxBody/4),
+		rows[i].Label, text.Arguments, whole, termtext.HeadBytes(text.Result, maxBody/4),
 	}, nil
 }
 

@@ -20,6 +20,7 @@ type said struct {
 	// Who is never view.WhoRequests, view.WhoFailure or view.WhoOther.
 	Who    view.Who    `json:"who"`
 	Status otelmap.End `json:"status,omitempty"`
+	Bad    bool        `json:"bad,omitempty"`
 	Label  string      `json:"label,omitempty"`
 	Detail string      `json:"detail,omitempty"`
 	Depth  int         `json:"depth"`
@@ -68,7 +69,7 @@ func (s *Server) conversation(r *http.Request) (any, error) {
 func (l *loaded) said(s *view.Step) (said, bool) {
 	out := said{Row: s.At, ID: l.id(s.At), Who: s.Who, Parts: l.parsed.parts(s.Parts)}
 	if r := s.Row; r != nil {
-		out.Status, out.Label, out.Detail, out.Depth, out.TookNS = r.Status, r.Label, l.relative(r.Detail()), r.Depth, r.Took().Nanoseconds()
+		out.Status, out.Bad, out.Label, out.Detail, out.Depth, out.TookNS = r.Status, r.Status.Bad(), r.Label, l.relative(r.Detail()), r.Depth, r.Took().Nanoseconds()
 	}
 	return out, !slices.Contains([]view.Who{view.WhoRequests, view.WhoFailure, view.WhoOther}, s.Who)
 }
@@ -80,8 +81,10 @@ type change struct {
 	Path   string      `json:"path"`
 	Tool   string      `json:"tool"`
 	Status otelmap.End `json:"status"`
-	Plus   int         `json:"plus"`
-	Minus  int         `json:"minus"`
+	// Done reports that the change counts.
+	Done  bool `json:"done,omitempty"`
+	Plus  int  `json:"plus"`
+	Minus int  `json:"minus"`
 	// Lines begin with "+", "-", "@" or a space.
 	Lines []string `json:"lines"`
 	// Cut reports that only the beginning is stored.
@@ -173,7 +176,7 @@ func (l *loaded) eachChange(ctx context.Context, from int, f func(*editing) bool
 
 func (l *loaded) changesOf(i int, row *view.Row, given *view.Arguments) (some []change) {
 	for _, e := range given.Edits() {
-		c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Path: l.relative(termtext.Line(e.Path)), Cut: given.Cut()}
+		c := change{Row: i, ID: l.id(i), Tool: row.Label, Status: row.Status, Done: row.Status.Done(), Path: l.relative(termtext.Line(e.Path)), Cut: given.Cut()}
 		for _, line := range e.Lines {
 			c.Lines = append(c.Lines, termtext.Value(line))
 			switch {
@@ -229,7 +232,7 @@ func (s *Server) compare(r *http.Request) (any, error) {
 		seen := make(map[string]bool)
 		err = l.eachChange(r.Context(), 0, func(e *editing) bool {
 			for _, c := range e.changes {
-				if c.Status == otelmap.EndOK && c.Path != "" && !seen[c.Path] {
+				if c.Done && c.Path != "" && !seen[c.Path] {
 					seen[c.Path], side.Files = true, append(side.Files, c.Path)
 				}
 			}

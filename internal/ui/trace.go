@@ -224,7 +224,9 @@ type columns struct {
 	Labels  []string      `json:"labels"`
 	Kinds   []view.Kind   `json:"kinds"`
 	States  []otelmap.End `json:"statuses"`
-	Unit    int64         `json:"unit"`
+	// Bad says which of the statuses are.
+	Bad  []bool `json:"bad"`
+	Unit int64  `json:"unit"`
 	// ID has the 8 bytes of each span's id; an event has those of its span.
 	ID     []byte `json:"id"`
 	Depth  []byte `json:"depth"` // 16 bits each
@@ -253,6 +255,9 @@ func (s *Server) rows(r *http.Request) (any, error) {
 		States: otelmap.Ends[:],
 		ID:     make([]byte, 0, 8*n), Depth: make([]byte, 0, 2*n), Label: make([]byte, 0, 4*n), Kind: make([]byte, 0, n), Status: make([]byte, 0, n), At: make([]byte, 0, 4*n), Took: make([]byte, 0, 4*n),
 		Cost: l.costs(), Waits: make(map[int][2]int64),
+	}
+	for _, end := range c.States {
+		c.Bad = append(c.Bad, end.Bad())
 	}
 	last := l.Ended
 	for i := range n {

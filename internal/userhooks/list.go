@@ -137,7 +137,7 @@ func (l *Listing) Keep(s *Setup, tool, project string, now time.Time) error {
 // Claude Code's name. input is the tool's, in the form that goes with the name; if
 // nil, it is an example.
 func (s *Setup) CallsOf(tool string, input json.RawMessage, project string, now time.Time) ([]hookrun.Event, error) {
-	var tools []sample.Tool
+	var tools []translate.Sample
 	for _, t := range sample.Tools() {
 		if t.Name == tool || t.Claude == tool {
 			tools = append(tools, t)
@@ -149,7 +149,7 @@ func (s *Setup) CallsOf(tool string, input json.RawMessage, project string, now 
 	case strings.HasPrefix(tool, "mcp__"):
 		calls = []hookrun.Event{{Name: "PreToolUse", Subjects: []string{tool}, Tool: tool, Input: json.RawMessage(cmp.Or(string(input), "{}"))}}
 	default:
-		tools = []sample.Tool{{Name: tool, Example: "{}"}}
+		tools = []translate.Sample{{Name: tool, Example: "{}"}}
 	}
 	for _, t := range tools {
 		p := sample.Payload{Tool: t.Name, Input: []byte(t.Example), Dialect: t.Dialect, Root: project, Now: now}

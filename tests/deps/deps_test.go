@@ -216,7 +216,7 @@ var mayImport = map[string][]string{
 	"internal/outbound":            {"internal/loopback", "internal/termtext"},
 	"internal/userhooks/hookfile":  {"hook/claude", "internal/files/atomicfile", "internal/files/filelock", "internal/userhooks/plain", "internal/jsonedit", "internal/files/regular", "internal/termtext"},
 	"internal/userhooks/hookmatch": {"internal/userhooks/plain", "internal/jstext", "internal/rawjson"},
-	"internal/userhooks/sample":    {"internal/jsonedit"},
+	"internal/userhooks/sample":    {"internal/jsonedit", "internal/userhooks/translate"},
 	"internal/userhooks/hooksession": {
 		"hook", "hook/cline", "spool", "internal/files/atomicfile", "internal/files/filelock", "internal/files/regular",
 	},

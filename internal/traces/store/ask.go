@@ -175,10 +175,10 @@ func (h *HookRun) Failed() bool {
 }
 
 // Denied reports whether the hook denied or blocked what it ran for.
-func (h *HookRun) Denied() bool { return h.end() == otelmap.EndDenied }
+func (h *HookRun) Denied() bool { return h.End() == otelmap.EndDenied }
 
-// end is how the hook run counts.
-func (h *HookRun) end() otelmap.End { return otelmap.HookEnd(h.Status, h.Decision) }
+// End is how the hook run counts.
+func (h *HookRun) End() otelmap.End { return otelmap.HookEnd(h.Status, h.Decision) }
 
 // hookRunOf reads the event of a hook run.
 func hookRunOf(e *tracepb.Span_Event) HookRun {

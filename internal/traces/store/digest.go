@@ -224,7 +224,7 @@ func (d *digest) add(s *tracepb.Span, role Role) {
 	for _, e := range s.GetEvents() {
 		if e.GetName() == otelmap.EventHook {
 			h := hookRunOf(e)
-			d.addCall(&d.hooks, h.Command, "", callOf(h.Took, h.end()))
+			d.addCall(&d.hooks, h.Command, "", callOf(h.Took, h.End()))
 		}
 	}
 }

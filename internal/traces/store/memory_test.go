@@ -230,7 +230,7 @@ func groupsOf(t *Trace, f Filter, by By, loc *time.Location) (out []part) {
 		if by == ByHook && selected {
 			for _, h := range hookRuns(t, sp) {
 				one := part{key: h.Command, took: []time.Duration{h.Took}, Totals: Totals{Calls: 1, Took: h.Took}}
-				switch h.end() {
+				switch h.End() {
 				case otelmap.EndFailed:
 					one.Failures = 1
 				case otelmap.EndDenied:

@@ -25,7 +25,7 @@ const (
 // project nor session.
 func Event(e *EventLine, o Options) string {
 	st := newStyle(o)
-	status := e.End()
+	status := e.End
 	agent, name := agentWidth, termtext.Line(e.Agent)
 	if st.room() < 100 {
 		agent = shortAgentWidth
@@ -115,7 +115,7 @@ func eventText(e *EventLine) (what, detail string) {
 	case hook.KindToolStart.String():
 		return termtext.Line(e.Tool), preview(e.Input)
 	case hook.KindToolEnd.String():
-		if e.Status == "ok" || text == "" {
+		if e.End == otelmap.EndOK || text == "" {
 			text = preview(e.Input)
 		} else {
 			text = FailureLine(e.Text)

@@ -31,8 +31,10 @@ type EventLine struct {
 	// Tool is set for calls. CallID is the agent's identifier of the call.
 	Tool   string `json:"tool,omitempty"`
 	CallID string `json:"callId,omitempty"`
-	// Status is "running", "ok", "failed", "denied", "cancelled", "unknown" or empty.
-	Status string `json:"status,omitempty"`
+	// End is how what the line is about ended. Status is its word, but "cancelled" for what the
+	// user stopped and the status of a hook.
+	End    otelmap.End `json:"-"`
+	Status string      `json:"status,omitempty"`
 	// Waiting reports that the agent waits for the user from now on.
 	Waiting bool `json:"waiting,omitempty"`
 	// Input is a call's parameters, as JSON.
@@ -47,23 +49,6 @@ type EventLine struct {
 	Calls    int `json:"toolCalls,omitempty"`
 	Failures int `json:"toolFailures,omitempty"`
 	Denials  int `json:"toolDenials,omitempty"`
-}
-
-// End returns how what the line is about ended. Hooks that were not waited for have none.
-func (l *EventLine) End() otelmap.End {
-	switch l.Status {
-	case "ok":
-		return otelmap.EndOK
-	case "running":
-		return otelmap.EndRunning
-	case "unknown":
-		return otelmap.EndUnknown
-	case "denied", "cancelled":
-		return otelmap.EndDenied
-	case "failed", hook.HookError, hook.HookTimeout, hook.HookNotStarted:
-		return otelmap.EndFailed
-	}
-	return otelmap.EndNone
 }
 
 // EventLines turns events into lines. The zero value is ready to use.
@@ -174,17 +159,20 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 	case hook.KindAside:
 		return out, false
 	case hook.KindToolStart:
-		out.Status = "running"
+		out.End = otelmap.EndRunning
 		t.begin(e)
 	case hook.KindPermission:
 		if e.Tool != nil && t.open[keyOf(e.Tool)] != nil {
 			t.open[keyOf(e.Tool)].asked = true
 		}
 	case hook.KindToolEnd:
-		out.Status = statuses[e.Tool.Status]
+		out.End = endsOf[e.Tool.Status]
+		if e.Tool.Status == hook.ToolCancelled {
+			out.Status = cancelled
+		}
 		out.Text = cmp.Or(e.Tool.Error, e.Tool.Output)
 		out.Took = max(0, e.Tool.Duration)
-		t.count(keyOf(e.Tool), e.Tool.ID, out.End())
+		t.count(keyOf(e.Tool), e.Tool.ID, out.End)
 	case hook.KindHookRuns:
 		if e.Answer.Denies() {
 			t.deny(e)
@@ -195,27 +183,30 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 			return out, false
 		}
 	case hook.KindRunError:
-		out.Status, out.Text = "failed", strings.Trim(e.ErrorType+": "+e.Message, ": ")
+		out.End, out.Text = otelmap.EndFailed, strings.Trim(e.ErrorType+": "+e.Message, ": ")
 		if !open && out.Text == t.said {
 			return out, false // an agent may report the failure of a turn twice
 		}
 	case hook.KindRequestError:
-		out.Status, out.Text = "failed", strings.Trim(e.ErrorType+": "+e.Message, ": ")
+		out.End, out.Text = otelmap.EndFailed, strings.Trim(e.ErrorType+": "+e.Message, ": ")
 	case hook.KindRunCancel:
-		out.Status = "cancelled"
+		out.Status, out.End = cancelled, otelmap.EndDenied
 	case hook.KindRunComplete:
-		out.Status = "ok"
+		out.End = otelmap.EndOK
 	}
 	if e.Kind.Terminal() && e.Kind != hook.KindSessionEnd && e.ParentAgent == "" {
 		t.close(e.Kind)
 		out.Took, out.Calls, out.Failures, out.Denials = max(0, e.At().Sub(t.began)), t.calls, t.failures, t.denials
 		*t = tally{said: out.Text}
 	}
+	out.Status = cmp.Or(out.Status, out.End.String())
 	return out, true
 }
 
-var statuses = map[hook.ToolStatus]string{
-	hook.ToolOK: "ok", hook.ToolFailed: "failed", hook.ToolDenied: "denied", hook.ToolCancelled: "cancelled", hook.ToolUnknown: "unknown",
+const cancelled = "cancelled"
+
+var endsOf = map[hook.ToolStatus]otelmap.End{
+	hook.ToolOK: otelmap.EndOK, hook.ToolFailed: otelmap.EndFailed, hook.ToolDenied: otelmap.EndDenied, hook.ToolCancelled: otelmap.EndDenied, hook.ToolUnknown: otelmap.EndUnknown,
 }
 
 // open reports whether a run of the event's session has begun and not ended.
@@ -262,12 +253,12 @@ func (l *EventLines) tally(e *hook.Event) *tally {
 // none.
 func hookLine(out EventLine, e *hook.Event) (EventLine, bool) {
 	if e.Answer.Denies() {
-		out.Status, out.Text = "denied", strings.Trim(e.Answer.By+": "+e.Answer.Reason, ": ")
+		out.End, out.Status, out.Text = otelmap.EndDenied, otelmap.EndDenied.String(), strings.Trim(e.Answer.By+": "+e.Answer.Reason, ": ")
 		return out, true
 	}
 	for _, r := range e.HookRuns {
 		if r.Status != hook.HookOK && r.Status != hook.HookAsync || r.Decision != "" {
-			out.Tool, out.Status, out.Took = r.Tool, r.Status, r.Duration
+			out.Tool, out.Status, out.End, out.Took = r.Tool, r.Status, otelmap.HookEnd(r.Status, r.Decision), r.Duration
 			out.Text = fmt.Sprintf("%s: %s", r.Command, cmp.Or(strings.Trim(r.Decision+": "+r.Reason, ": "), r.Status))
 			return out, true
 		}

@@ -23,7 +23,7 @@ type EventFilter struct {
 func (f *EventFilter) Wants(l *EventLine) bool {
 	return (f.Host == "" || l.Agent == f.Host) && (strings.HasPrefix(l.Session, f.Session) || strings.HasSuffix(l.Session, f.Session)) &&
 		(f.Folder == "" || slices.Contains(strings.FieldsFunc(l.Directory, func(r rune) bool { return r == '/' || r == '\\' }), f.Folder)) &&
-		f.In.In(l.Directory) && (!f.Failed || l.End().Bad())
+		f.In.In(l.Directory) && (!f.Failed || l.End.Bad())
 }
 
 // EventTail has the lines of the last events shown, and then those of each further one.

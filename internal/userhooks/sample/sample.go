@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/jsonedit"
+	"github.com/hookspan/hookspan/internal/userhooks/translate"
 )
 
 // Event is an event by its names: Claude Code's, that of Cline's hook and that
@@ -130,8 +131,8 @@ func (q Request) Payload(root string, now time.Time) (*Payload, error) {
 // Complete fills in what was not given. Its error names the flags of hookspan
 // hooks test that do not go together.
 func (p *Payload) Complete() error {
-	at := slices.IndexFunc(Tools(), func(t Tool) bool { return p.Tool != "" && t.Name == p.Tool })
-	var known Tool
+	at := slices.IndexFunc(Tools(), func(t translate.Sample) bool { return p.Tool != "" && t.Name == p.Tool })
+	var known translate.Sample
 	if at >= 0 {
 		known = Tools()[at]
 	}
@@ -161,7 +162,7 @@ func (p *Payload) Complete() error {
 	if at < 0 {
 		return p.unknownTool()
 	}
-	if !known.in(p.Dialect) {
+	if !in(known, p.Dialect) {
 		for _, t := range Tools() {
 			if t.Claude == known.Claude && t.Claude != "" && t.Dialect != known.Dialect {
 				return wrong("%s %s: with %s %s it is %s, such as %s '%s'", FieldTool, p.Tool, FieldDialect, p.Dialect, t.Name, FieldInput, t.Example)
@@ -197,7 +198,7 @@ func (p *Payload) unknownTool() error {
 		return wrong("%s: want a Cline tool, such as execute_command", FieldTool)
 	}
 	for _, t := range Tools() {
-		if t.Claude == p.Tool && t.in(p.Dialect) {
+		if t.Claude == p.Tool && in(t, p.Dialect) {
 			return wrong("%s %s: that is Claude Code's name; Cline's is %s, such as %s '%s'", FieldTool, p.Tool, t.Name, FieldInput, t.Example)
 		}
 	}

@@ -16,8 +16,9 @@ import (
 
 // The wire forms of Cline, as in Call.Dialect.
 const (
-	dialectNext = "next"
-	dialectSDK  = "sdk"
+	dialectClassic = "classic"
+	dialectNext    = "next"
+	dialectSDK     = "sdk"
 )
 
 // FromCline translates an event of Cline into Claude's form. An event that Claude

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/internal/jstext"
+	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
 // The names of Claude's tools that more than one of Cline's maps to.
@@ -35,6 +36,9 @@ const generalPurpose = "general-purpose"
 
 // tool says how hooks see one of Cline's tools.
 type tool struct {
+	name string
+	// dialect is dialectClassic or dialectSDK, empty for a tool of both.
+	dialect string
 	// form describes the parameters. If it has none, hooks see the input as Cline
 	// wrote it.
 	form
@@ -46,47 +50,82 @@ type tool struct {
 	// that the input cannot be read.
 	one  func(p place, params map[string]any) operation
 	read func(p place, input any, params map[string]any) toolCall
+	// samples are harmless inputs to try hooks with.
+	samples []string
 }
 
-// tools has Cline's tools by name. The SDK's tool "editor" does what two of the
-// classic tools do; see twinOf. It is made when it is first used: the hook process links
-// it and mostly needs it not.
-var tools = sync.OnceValue(func() map[string]tool {
-	return map[string]tool{
-		"read_file":                  {form: readForm, twin: "read_files", one: place.read},
-		"read_files":                 {form: readForm, twin: "read_file", read: readFiles},
-		"write_to_file":              {form: writeForm, twin: "editor", read: writeFile},
-		"new_rule":                   {form: writeForm, twin: "write_to_file", read: writeFile},
-		"replace_in_file":            {form: form{tool: toolEdit, aliases: []string{aliasMultiEdit}}, twin: "editor", read: replaceInFile},
-		"editor":                     {form: form{tool: toolEdit}, twin: "replace_in_file", read: editor},
-		"apply_patch":                {form: form{tool: toolEdit}, read: applyPatch},
-		"execute_command":            {form: inRoot(commandForm("description")), twin: "run_commands"},
-		"run_commands":               {form: form{tool: toolBash}, twin: "execute_command", read: runCommands},
-		"search_files":               {form: searchForm, twin: "search_codebase"},
-		"search_codebase":            {form: form{tool: toolGrep}, twin: "search_files", read: searchCodebase},
-		"list_files":                 {form: listForm, one: place.list},
-		"list_code_definition_names": {form: form{tool: "ListCodeDefinitionNames", params: []param{folderPath, {claude: "file_path", cline: pathNames, kind: asPath}}}},
-		"web_fetch":                  {form: fetchForm, twin: "fetch_web_content"},
-		"fetch_web_content":          {form: form{tool: toolFetch}, twin: "web_fetch", read: fetchWeb},
-		"web_search": {form: form{tool: "WebSearch", params: []param{
+// table has Cline's tools. The SDK's tool "editor" does what two of the classic tools do; see
+// twinOf. It is made when it is first used: the hook process links it and mostly needs it not.
+var table = sync.OnceValue(func() []tool {
+	return []tool{
+		{name: "execute_command", dialect: dialectClassic, form: inRoot(commandForm("description")), twin: "run_commands", samples: []string{`{"command":"echo hello"}`}},
+		{name: "run_commands", dialect: dialectSDK, form: form{tool: toolBash}, twin: "execute_command", read: runCommands, samples: []string{`{"commands":["echo hello"]}`}},
+		{name: "read_file", dialect: dialectClassic, form: readForm, twin: "read_files", one: place.read, samples: []string{`{"path":"README.md"}`}},
+		{name: "read_files", dialect: dialectSDK, form: readForm, twin: "read_file", read: readFiles, samples: []string{`{"files":[{"path":"README.md"}]}`}},
+		{name: "write_to_file", dialect: dialectClassic, form: writeForm, twin: "editor", read: writeFile, samples: []string{`{"path":"hello.txt","content":"hello\n"}`}},
+		{name: "editor", dialect: dialectSDK, form: form{tool: toolEdit}, twin: "replace_in_file", read: editor, samples: []string{`{"path":"hello.txt","old_text":"hello","new_text":"hello, you"}`, `{"path":"hello.txt","new_text":"hello\n"}`}},
+		{name: "replace_in_file", dialect: dialectClassic, form: form{tool: toolEdit, aliases: []string{aliasMultiEdit}}, twin: "editor", read: replaceInFile, samples: []string{`{"path":"hello.txt","diff":"------- SEARCH\nhello\n=======\nhello, you\n+++++++ REPLACE"}`}},
+		{name: "apply_patch", form: form{tool: toolEdit}, read: applyPatch, samples: []string{`{"input":"*** Begin Patch\n*** Add File: hello.txt\n+hello\n*** End Patch"}`}},
+		{name: "search_files", dialect: dialectClassic, form: searchForm, twin: "search_codebase", samples: []string{`{"path":".","regex":"TODO"}`}},
+		{name: "search_codebase", dialect: dialectSDK, form: form{tool: toolGrep}, twin: "search_files", read: searchCodebase, samples: []string{`{"queries":["TODO"]}`}},
+		{name: "list_files", dialect: dialectClassic, form: listForm, one: place.list, samples: []string{`{"path":"."}`}},
+		{name: "list_code_definition_names", dialect: dialectClassic, form: form{tool: "ListCodeDefinitionNames", params: []param{folderPath, {claude: "file_path", cline: pathNames, kind: asPath}}}, samples: []string{`{"path":"."}`}},
+		{name: "browser_action", dialect: dialectClassic, form: form{tool: "BrowserAction"}, samples: []string{`{"action":"launch","url":"https://example.com"}`}},
+		{name: "web_fetch", dialect: dialectClassic, form: fetchForm, twin: "fetch_web_content", samples: []string{`{"url":"https://example.com","prompt":"what is it about"}`}},
+		{name: "fetch_web_content", dialect: dialectSDK, form: form{tool: toolFetch}, twin: "web_fetch", read: fetchWeb, samples: []string{`{"requests":[{"url":"https://example.com","prompt":"what is it about"}]}`}},
+		{name: "web_search", form: form{tool: "WebSearch", params: []param{
 			{claude: "query", required: true}, {claude: "allowed_domains", kind: asList}, {claude: "blocked_domains", kind: asList},
-		}}},
-		mcpByName: {form: form{tool: mcpByName}, read: mcpTool},
-		"access_mcp_resource": {form: form{tool: "ReadMcpResourceTool", params: []param{
+		}}, samples: []string{`{"query":"example"}`}},
+		{name: mcpByName, dialect: dialectClassic, form: form{tool: mcpByName}, read: mcpTool, samples: []string{`{"server_name":"github","tool_name":"get_issue","arguments":{"number":1}}`}},
+		{name: "access_mcp_resource", dialect: dialectClassic, form: form{tool: "ReadMcpResourceTool", params: []param{
 			{claude: "server", cline: []string{"server_name"}, required: true}, {claude: "uri", required: true},
-		}}},
-		"ask_followup_question": {form: form{tool: "AskUserQuestion"}, twin: "ask_question", one: question},
-		"ask_question":          {form: form{tool: "AskUserQuestion"}, twin: "ask_followup_question", one: question},
-		"plan_mode_respond":     {form: form{tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}}},
-		"new_task":              {form: form{tool: "NewTask", params: []param{{claude: "context", required: true}}}},
-		"use_skill":             {form: skillForm("skill_name", "skill"), twin: "skills"},
-		"skills":                {form: skillForm("skill", "skill_name"), twin: "use_skill"},
-		"spawn_agent":           {form: agentForm, twin: "use_subagents", one: place.agent},
-		"use_subagents":         {form: agentForm, twin: "spawn_agent", read: subagents},
-		"focus_chain":           {form: form{tool: "TodoWrite"}, one: todos},
-		"browser_action":        {form: form{tool: "BrowserAction"}},
+		}}, samples: []string{`{"server_name":"github","uri":"issue://1"}`}},
+		{name: "ask_followup_question", dialect: dialectClassic, form: form{tool: "AskUserQuestion"}, twin: "ask_question", one: question, samples: []string{`{"question":"Which one?","options":["a","b"]}`}},
+		{name: "ask_question", dialect: dialectSDK, form: form{tool: "AskUserQuestion"}, twin: "ask_followup_question", one: question, samples: []string{`{"question":"Which one?","options":["a","b"]}`}},
+		{name: "plan_mode_respond", dialect: dialectClassic, form: form{tool: "ExitPlanMode", params: []param{{claude: "plan", cline: []string{"response"}, required: true}}}, samples: []string{`{"response":"first this, then that"}`}},
+		{name: "use_subagents", dialect: dialectClassic, form: agentForm, twin: "spawn_agent", read: subagents, samples: []string{`{"prompt_1":"look around"}`}},
+		{name: "spawn_agent", dialect: dialectSDK, form: agentForm, twin: "use_subagents", one: place.agent, samples: []string{`{"task":"look around","systemPrompt":"you look around"}`}},
+		{name: "use_skill", dialect: dialectClassic, form: skillForm("skill_name", "skill"), twin: "skills", samples: []string{`{"skill_name":"pdf"}`}},
+		{name: "skills", dialect: dialectSDK, form: skillForm("skill", "skill_name"), twin: "use_skill", samples: []string{`{"skill":"pdf"}`}},
+		{name: "focus_chain", dialect: dialectClassic, form: form{tool: "TodoWrite"}, one: todos, samples: []string{`{"task_progress":"- [ ] first"}`}},
+		{name: "new_rule", form: writeForm, twin: "write_to_file", read: writeFile},
+		{name: "new_task", form: form{tool: "NewTask", params: []param{{claude: "context", required: true}}}},
 	}
 })
+
+// tools is the table by name.
+var tools = sync.OnceValue(func() map[string]tool {
+	all := make(map[string]tool)
+	for _, t := range table() {
+		all[t.name] = t
+	}
+	return all
+})
+
+// Sample is a call of one of Cline's tools, for trials.
+type Sample struct {
+	Name string
+	// Dialect is "classic" or "sdk", empty for a tool of both.
+	Dialect string
+	// Claude is the name of the tool that hooks see, empty if the input says which. Example is
+	// a harmless input.
+	Claude, Example string
+}
+
+// Samples returns calls of the tools, those of one tool side by side.
+func Samples() (out []Sample) {
+	for _, t := range table() {
+		for _, text := range t.samples {
+			input, _ := rawjson.Parse([]byte(text))
+			claude := place{}.operations(t.name, input).operations[0].tool
+			if strings.HasPrefix(claude, mcpPrefix) {
+				claude = ""
+			}
+			out = append(out, Sample{t.name, t.dialect, claude, text})
+		}
+	}
+	return out
+}
 
 // shownTools are the tools that hooks see as Cline has them: Claude has no tool like
 // these.

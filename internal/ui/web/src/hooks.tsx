@@ -26,11 +26,10 @@ export interface HookFile {
 interface Folder { path: string; readers: string; project?: string; hooks: { event: string; path: string; state: string; reason?: string; chained?: string }[] }
 export interface Hooks {
   files: HookFile[]; folders: Folder[]; notes: { agent: string; text: string; hint?: string }[]; events: Record<string, string[]>;
-  runs: HookRun[]; edit: boolean; asked?: { tool: string; input?: string; whole: boolean }; unknownTool?: boolean; tests?: Record<string, string[]>;
+  runs: HookRun[]; ends: Status[]; edit: boolean; asked?: { tool: string; input?: string; whole: boolean }; unknownTool?: boolean; tests?: Record<string, string[]>;
 }
 export interface Recorded { traceId: string; spanId: string; tool: string; detail?: string; started?: string }
 
-const verdictOf = (r: HookRun): Status => (r.decision === "deny" || r.decision === "block" ? "denied" : r.status === "ok" || r.status === "async" ? "ok" : "failed");
 export const agent = (host: string) => agentNames[host] ?? host;
 
 export function HooksView() {
@@ -48,10 +47,10 @@ export function HooksView() {
   const tool = wanted.tool || (wanted.call && shown.asked?.tool) || "", input = wanted.call ? shown.asked?.input ?? "" : wanted.input;
   const files = shown.files.filter((f) => f.exists || f.error || shown.edit);
   const every = files.flatMap((f) => f.hooks), hooks = every.filter((h) => !h.records);
-  const runs = shown.runs;
+  const { runs, ends } = shown;
   const never = hooks.filter((h) => h.never).length;
   const fitting = hooks.filter((h) => h.fits), starting = fitting.filter((h) => !h.never).length;
-  const failed = runs.filter((r) => verdictOf(r) === "failed").length, denied = runs.filter((r) => verdictOf(r) === "denied").length;
+  const failed = ends.filter((e) => e === "failed").length, denied = ends.filter((e) => e === "denied").length;
   const keep = (h: Hook) => (mode === "never" ? !!h.never : mode === "fits" ? !!h.fits : true);
   return (
     <div class="page">
@@ -71,7 +70,7 @@ export function HooksView() {
         <section class="sums">
           <h2>Runs in the last day</h2>
           <div class="list runs">
-            {runs.map((r, i) => <Link key={i} class="hit" to={`/t/${r.traceId}?span=${r.spanId}`}><Mark status={verdictOf(r)} /><b>{r.event}{r.tool ? " · " + r.tool : ""}</b> <code>{r.command}</code> <span>{[r.decision, r.reason].filter(Boolean).join(": ")}</span><span class="took">{duration(r.tookNs)} · {clock(r.started)}</span></Link>)}
+            {runs.map((r, i) => <Link key={i} class="hit" to={`/t/${r.traceId}?span=${r.spanId}`}><Mark status={ends[i]} /><b>{r.event}{r.tool ? " · " + r.tool : ""}</b> <code>{r.command}</code> <span>{[r.decision, r.reason].filter(Boolean).join(": ")}</span><span class="took">{duration(r.tookNs)} · {clock(r.started)}</span></Link>)}
           </div>
         </section>
       )}

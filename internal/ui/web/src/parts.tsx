@@ -9,9 +9,6 @@ import type { Part, Status, Summary, Totals, Usage } from "./types";
 const symbols: Record<Status, string> = { "": "·", info: "i", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
 const words: Record<Status, string> = { "": "", info: "note", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
 
-// isBad is what counts as a problem everywhere: Go's End.Bad.
-export const isBad = (s: Status | undefined) => s === "failed" || s === "denied" || s === "unfinished";
-
 // Took is how long a task took, and of one that runs how long it has been running.
 export function Took({ summary: s }: { summary: { outcome?: string; started?: string; durationMs: number } }) {
   const runs = s.outcome === "running" && !!s.started;

@@ -1,5 +1,4 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { isBad } from "./parts";
 import { put } from "./route";
 import type { Tree } from "./waterfall";
 
@@ -33,11 +32,11 @@ export function useChosen(tree: Tree | undefined, folded: Set<number>, zoom: Ran
     const within = new Uint8Array(kind === "subagent" ? n : 0);
     if (within.length) for (let i = 0; i < n; i++) if (c.kinds[c.kind[i]] === "agent") within.fill(1, i, end[i]);
     const passes = (i: number) => {
-      const k = c.kinds[c.kind[i]], status = c.statuses[c.status[i]];
+      const k = c.kinds[c.kind[i]];
       if (zoom && (c.at[i] > zoom[1] || (c.took[i] >= 0 || k === "event" ? c.at[i] + Math.max(0, c.took[i]) < zoom[0] : false))) return false;
       if (!flat) return true;
-      return k !== "run" && k !== "no root" && (k !== "event" || (!!cost[i] && !kind) || (fails && !isBad(c.statuses[c.status[tree.parent[i]]]))) && (!labels || (k === "tool" && labels[c.label[i]])) && (kind !== "requests" || k === "chat") && (!within.length || !!within[i])
-        && (!slower || c.took[i] >= slower) && cost[i] >= dearer && (!fails || isBad(status));
+      return k !== "run" && k !== "no root" && (k !== "event" || (!!cost[i] && !kind) || (fails && !c.bad[c.status[tree.parent[i]]])) && (!labels || (k === "tool" && labels[c.label[i]])) && (kind !== "requests" || k === "chat") && (!within.length || !!within[i])
+        && (!slower || c.took[i] >= slower) && cost[i] >= dearer && (!fails || c.bad[c.status[i]]);
     };
     const rows = new Int32Array(n), place = new Int32Array(n).fill(-1);
     let k = 0;
@@ -82,7 +81,7 @@ export function Overview({ tree, zoom, setZoom }: { tree: Tree; zoom?: Range; se
       if (k !== "tool" && k !== "chat") continue;
       const b = Math.max(0, Math.min(bins - 1, Math.floor(tree.scale.of(c.at[i]) * bins)));
       of[k][b]++;
-      if (isBad(status)) of[status === "failed" ? "bad" : "warn"][b]++;
+      if (c.bad[c.status[i]]) of[status === "failed" ? "bad" : "warn"][b]++;
     }
     let most = 1;
     for (let b = 0; b < bins; b++) most = Math.max(most, of.tool[b] + of.chat[b]);

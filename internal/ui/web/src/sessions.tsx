@@ -5,7 +5,7 @@ import { Day } from "./day";
 import { clock, dayName, dayOnly, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { Prose } from "./markdown";
-import { agentNames, Alert, Command, Commands, Facts, isBad, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
+import { agentNames, Alert, Command, Commands, Facts, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
 import { go, isTrace, put, sessionPath, useMedia, useRoute, useSheet } from "./route";
 import type { Facet, Facets, Header, Listed, Sessions } from "./types";
 
@@ -214,7 +214,7 @@ export function SessionsView() {
   const place = () => flat.findIndex((l) => l.id === here.current);
   const move = (n: number) => () => select(Math.max(0, Math.min(flat.length - 1, place() + n)));
   const errors = (n: number) => () => {
-    for (let i = place() + n; i >= 0 && i < flat.length; i += n) { const t = flat[i].task; if (isBad(t.status) || flat[i].thread?.traces.some((x) => isBad(x.status)) || t.summary.toolFailures || t.summary.toolDenials) { select(i); return; } }
+    for (let i = place() + n; i >= 0 && i < flat.length; i += n) { const t = flat[i].task; if (t.bad || flat[i].thread?.traces.some((x) => x.bad) || t.summary.toolFailures || t.summary.toolDenials) { select(i); return; } }
   };
   const now = () => flat[place()] as Line | undefined;
   useKeys({

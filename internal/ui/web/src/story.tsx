@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useShown } from "./api";
 import { duration, plural } from "./format";
 import { Prose } from "./markdown";
-import { Copy, isBad, labelOf, Mark, Problem, Texts, Wait } from "./parts";
+import { Copy, labelOf, Mark, Problem, Texts, Wait } from "./parts";
 import type { Change, Said } from "./types";
 import { Lines } from "./work";
 
@@ -48,7 +48,7 @@ export function Conversation({ base, version, picked, row, select }: Props) {
 }
 
 function Step({ step: s, selected, select }: { step: Said; selected: boolean; select: Props["select"] }) {
-  const [open, setOpen] = useState(isBad(s.status));
+  const [open, setOpen] = useState(!!s.bad);
   const isOpen = open || selected;
   const inside = s.depth > 1 ? " nested" : "";
   const mine = useRef<HTMLDivElement>(null);
@@ -78,7 +78,7 @@ export function Changes({ base, version, picked, row, select }: Props) {
   if (!data) return <Wait />;
   const files = new Map<string, Change[]>();
   for (const c of data) files.set(c.path || "(no path)", [...(files.get(c.path || "(no path)") ?? []), c]);
-  const done = (list: Change[]) => list.filter((c) => c.status === "ok" || c.status === "unknown");
+  const done = (list: Change[]) => list.filter((c) => c.done);
   const sum = (list: Change[], side: "plus" | "minus") => done(list).reduce((n, c) => n + c[side], 0);
   return (
     <div class="story" tabIndex={0} role="region" aria-label="Changes">
@@ -91,7 +91,7 @@ export function Changes({ base, version, picked, row, select }: Props) {
           <h2><span class="path">{path}</span><span class="plus">+{sum(list, "plus")}</span><span class="minus">−{sum(list, "minus")}</span></h2>
           {list.map((c, i) => (
             <div key={c.id + " " + i} class={"change " + c.status + (c.id === picked ? " selected" : "")} data-id={c.id}>
-              <button class="line" onClick={() => select(c.id, true)}><Mark status={c.status} /><b>{c.tool}</b>{c.status !== "ok" && <span class="warn"> {c.status}, so not in the sums</span>}{c.cut && <span class="dim"> beginning only</span>}</button>
+              <button class="line" onClick={() => select(c.id, true)}><Mark status={c.status} /><b>{c.tool}</b>{!c.done && <span class="warn"> {c.status}, so not in the sums</span>}{c.cut && <span class="dim"> beginning only</span>}</button>
               {c.lines?.length ? <Lines lines={c.lines} /> : null}
             </div>
           ))}

@@ -12,7 +12,7 @@ export interface Summary {
 }
 
 // Listed has the names of its project and session as they are sent back, too.
-export interface Listed { summary: Summary; status: Status; reason?: string; match?: { traceId: string; spanId: string; snippet: string }; project?: string; session?: string }
+export interface Listed { summary: Summary; status: Status; bad?: boolean; reason?: string; match?: { traceId: string; spanId: string; snippet: string }; project?: string; session?: string }
 
 export interface Totals {
   tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; ofModelUsage?: Usage; unpricedModels?: string[];
@@ -31,7 +31,7 @@ export interface Header extends Listed {
 
 // Columns are the rows as the API has them: lists of numbers in base64.
 export interface Columns {
-  version: number; labels: string[]; kinds: Kind[]; statuses: Status[]; unit: number; id: string; depth: string; label: string; kind: string; status: string;
+  version: number; labels: string[]; kinds: Kind[]; statuses: Status[]; bad: boolean[]; unit: number; id: string; depth: string; label: string; kind: string; status: string;
   at: string; took: string; cost: Record<string, number>; waits: Record<string, [number, number]>;
 }
 
@@ -45,8 +45,8 @@ export interface Row {
   problem?: Problem; usage?: Usage; model?: string; parts: Part[]; number?: number; source?: string; fields: { Name: string; Text: string }[];
 }
 
-export interface Said { row: number; id: string; who: string; status?: Status; label?: string; detail?: string; depth: number; tookNs?: number; parts: Part[] }
-export interface Change { row: number; id: string; path: string; tool: string; status: Status; plus: number; minus: number; lines: string[] | null; cut?: boolean }
+export interface Said { row: number; id: string; who: string; status?: Status; bad?: boolean; label?: string; detail?: string; depth: number; tookNs?: number; parts: Part[] }
+export interface Change { row: number; id: string; path: string; tool: string; status: Status; done?: boolean; plus: number; minus: number; lines: string[] | null; cut?: boolean }
 export interface Hit { traceId: string; spanId: string; where: string; started?: string; snippet: string; title: string; project?: string; failed: boolean }
 export interface Point { at: number; tokens: number; costUsd: number; traceId: string; spanId?: string; compact?: boolean }
 export interface Step { id: string; label: string; detail?: string; status: Status; tookNs: number }

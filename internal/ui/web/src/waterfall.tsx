@@ -1,14 +1,14 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import { dollars, duration } from "./format";
-import { isBad, labelOf } from "./parts";
+import { labelOf } from "./parts";
 import { Overview, type Chosen } from "./rows";
 import type { Columns, Kind, Line, Problem, Status } from "./types";
 
 // Rows are the rows of a trace, a list for each property. Times are microseconds from
 // the trace's start; took is -1 where the end is unknown.
 export interface Rows {
-  labels: string[]; kinds: Kind[]; statuses: Status[]; depth: Uint16Array; label: Uint32Array; kind: Uint8Array; status: Uint8Array;
+  labels: string[]; kinds: Kind[]; statuses: Status[]; bad: boolean[]; depth: Uint16Array; label: Uint32Array; kind: Uint8Array; status: Uint8Array;
   at: Float64Array; took: Float64Array; cost: Record<string, number>; waits: Record<string, [number, number]>;
 }
 
@@ -61,7 +61,7 @@ function rowsOf(c: Columns): Rows {
     return out;
   };
   return {
-    labels: c.labels, kinds: c.kinds, statuses: c.statuses, cost: c.cost, depth: new Uint16Array(bytesOf(c.depth)), label: new Uint32Array(bytesOf(c.label)),
+    labels: c.labels, kinds: c.kinds, statuses: c.statuses, bad: c.bad, cost: c.cost, depth: new Uint16Array(bytesOf(c.depth)), label: new Uint32Array(bytesOf(c.label)),
     kind: new Uint8Array(bytesOf(c.kind)), status: new Uint8Array(bytesOf(c.status)), at: times(c.at), took: times(c.took),
     waits: Object.fromEntries(Object.entries(c.waits).map(([row, [from, to]]) => [row, [from * c.unit, to * c.unit]])),
   };
@@ -279,7 +279,7 @@ function marksOf(tree: Tree, shown: Int32Array) {
   const by = new Map<number, { y: number; row: number; failed: boolean; n: number; share: number }>(), places = Math.min(200, shown.length);
   shown.forEach((i, k) => {
     const status = tree.c.statuses[tree.c.status[i]], kind = tree.c.kinds[tree.c.kind[i]];
-    if (!isBad(status) || kind === "run") return;
+    if (!tree.c.bad[tree.c.status[i]] || kind === "run") return;
     const at = Math.floor((places * k) / shown.length), m = by.get(at) ?? { y: at / places, row: i, failed: false, n: 0, share: 0 };
     if (status === "failed" && !m.failed) Object.assign(m, { row: i, failed: true });
     m.n++;
