@@ -15,7 +15,7 @@ import (
 // to one run at most. All runs share it, and it does not change.
 type files struct {
 	tr     *hook.Transcript
-	shares map[RunID]*share
+	shares map[RunID]*runFiles
 	// agents are the subagents by id, ends the ends of turns by turn, asked the ends of
 	// the answers that ask for a call, in order.
 	agents map[string]*hook.Subagent
@@ -25,8 +25,8 @@ type files struct {
 	timeless []*hook.ToolResult
 }
 
-// share is what belongs to one run. The requests are copies.
-type share struct {
+// runFiles is what belongs to one run. The requests are copies.
+type runFiles struct {
 	calls   []hook.LLMCall
 	results []*hook.ToolResult
 	prompts []*hook.Prompt
@@ -39,16 +39,16 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		return f
 	}
 	f := &files{
-		tr: tr, shares: make(map[RunID]*share), agents: make(map[string]*hook.Subagent),
+		tr: tr, shares: make(map[RunID]*runFiles), agents: make(map[string]*hook.Subagent),
 		ends: make(map[string][]*hook.TurnEnd), asked: make(map[callKey][]time.Time),
 	}
-	of := func(r *Run) *share {
+	of := func(r *Run) *runFiles {
 		if r == nil {
-			return &share{}
+			return &runFiles{}
 		}
 		s := f.shares[r.ID]
 		if s == nil {
-			s = &share{}
+			s = &runFiles{}
 			f.shares[r.ID] = s
 		}
 		return s
@@ -215,7 +215,7 @@ func (b *Builder) places(prompts []hook.Prompt) *places {
 			}
 			if i+1 < len(*t) {
 				next := (*t)[i+1].run.agents[id].items[0].at()
-				s.to = max(s.from, s.run.agents[id].over(), min(s.to, next-1))
+				s.to = max(s.from, s.run.agents[id].end(), min(s.to, next-1))
 			}
 			end, known = s.to, true
 		}

@@ -234,7 +234,7 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 		events = append(events, spanEvent(EventPrompt, at, texts(KeyText, m.opts.preview(prompt, m.opts.MaxInput))))
 	}
 	if !prompted {
-		for _, p := range m.own.prompts {
+		for _, p := range m.fromFiles.prompts {
 			prompt := m.opts.text(p.Text, MaxTaskRunes)
 			task = cmp.Or(task, prompt)
 			add(latest(p.At, m.start), prompt)

@@ -201,7 +201,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 		s.missed(it)
 		return
 	}
-	if r != nil && r.agents[it.Agent].over() != never && (it.Kind == hook.KindRunStart || asking != nil && asking != r && (begins || asking.turn != r.turn)) {
+	if r != nil && r.agents[it.Agent].end() != never && (it.Kind == hook.KindRunStart || asking != nil && asking != r && (begins || asking.turn != r.turn)) {
 		r = nil // an agent that is asked again works for the run that asks
 	}
 	r = cmp.Or(r, asking)

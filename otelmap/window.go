@@ -107,14 +107,14 @@ func (b *Builder) within(r *Run, prompts []hook.Prompt) (from, to instant) {
 // within returns the time of the requests that belong to a run of the agent.
 func (a *agent) within() (from, to instant) {
 	to = always
-	if end := a.over(); end != never {
+	if end := a.end(); end != never {
 		to = end + instant(agentLag)
 	}
 	return a.items[0].at() - instant(promptLead), to
 }
 
-// over returns when the agent stopped, never if it has not.
-func (a *agent) over() instant {
+// end returns when the agent stopped, never if it has not.
+func (a *agent) end() instant {
 	if a.ended != nil {
 		return a.ended.at()
 	}

@@ -24,7 +24,7 @@ import (
 // are single events of a turn.
 func testAgent() agents.Agent {
 	return agents.Agent{
-		Host: "test-agent", Word: "test", Name: "Test Agent", Program: "test-hook",
+		Agent:   hook.Agent{Host: "test-agent", Word: "test", Name: "Test Agent", Program: "test-hook"},
 		Mapping: otelmap.Traits{Turns: true, MaxInput: 7, Provider: "test-provider"},
 		Decode: func(raw hook.Raw) ([]hook.Event, error) {
 			var e hook.Event
