@@ -39,10 +39,9 @@ const (
 // fileKey identifies the files of a session of the agent.
 type fileKey struct{ session, dialect string }
 
-// past returns what earlier imports recorded. What they found does not depend on
-// Since; an import with it reads all files.
+// past returns what earlier imports recorded.
 func (im *Importer) past(ctx context.Context) (map[fileKey]store.Import, error) {
-	if im.Known == nil || !im.Since.IsZero() {
+	if im.Known == nil {
 		return nil, nil
 	}
 	imports, err := im.Known.Imports(ctx, im.Agent.Host)

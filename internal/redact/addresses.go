@@ -135,8 +135,5 @@ func oracle(t *text, i int) []span {
 	hi := host - 1
 	lo := startOf(s, hi, 100, wordBytes.or(".-+!#$%^&*?~="))
 	user := startOf(s, lo-min(lo, 1), 60, wordBytes)
-	if lo == 0 || s[lo-1] != '/' || user == lo-1 || !literalValue(s[lo:hi]) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(lo == 0 || s[lo-1] != '/' || user == lo-1 || !literalValue(s[lo:hi]), lo, hi)
 }

@@ -36,8 +36,5 @@ func basicCredentials(m match) bool {
 func paddedCredentials(t *text, i int) []span {
 	lo := startOf(t.s, i, 400, alnumBytes.or("+/"))
 	hi := endOf(t.s, i, 2, oneOf("="))
-	if !encodedCredentials(t.s[lo:hi]) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(!encodedCredentials(t.s[lo:hi]), lo, hi)
 }

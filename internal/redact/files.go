@@ -110,10 +110,7 @@ func (t *text) yamlMembers(at, i, to int) []span {
 
 // datum is a value of a Secret, unless it is short or says that it is public.
 func (t *text) datum(lo, hi int) []span {
-	if hi-lo < 6 || strings.HasPrefix(t.s[lo:], "LS0tLS1CRUdJTiBDRVJU") || placeholder(t.s[lo:hi]) || strings.HasSuffix(t.s[lo:hi], ":") {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(hi-lo < 6 || strings.HasPrefix(t.s[lo:], "LS0tLS1CRUdJTiBDRVJU") || placeholder(t.s[lo:hi]) || strings.HasSuffix(t.s[lo:hi], ":"), lo, hi)
 }
 
 // passLine reports whether a colon has the port of a line of .pgpass behind it, or a star.

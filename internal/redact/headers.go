@@ -272,10 +272,7 @@ func hostAt(s string, i int) bool {
 // userToken is the token in the place of a user.
 func (t *text) userToken(lo, hi int) []span {
 	v := t.s[lo:hi]
-	if len(v) < 16 || wordy(v) || digitRuns(v) < 2 || placeholder(v) || t.s[hi] == '@' && !hostAt(t.s, hi+1) && !t.isCutAt(hi+1) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(len(v) < 16 || wordy(v) || digitRuns(v) < 2 || placeholder(v) || t.s[hi] == '@' && !hostAt(t.s, hi+1) && !t.isCutAt(hi+1), lo, hi)
 }
 
 // cutUser is the beginning of a token in the place of a user, at a cut.
@@ -284,8 +281,5 @@ func (t *text) cutUser(lo, hi int) []span {
 		hi = mark
 	}
 	v := t.s[lo:hi]
-	if len(v) < 8 || strings.Contains(v, ".") || wordy(v) || endsInOne(t.s[:lo-len("://")], "ipfs", "ipns") || !t.isCutAt(hi) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(len(v) < 8 || strings.Contains(v, ".") || wordy(v) || endsInOne(t.s[:lo-len("://")], "ipfs", "ipns") || !t.isCutAt(hi), lo, hi)
 }

@@ -157,10 +157,7 @@ func mnemonic(t *text, i int) []span {
 		n++
 	}
 	t.mnemonic = hi
-	if n < mnemonicLeast || !inNoOrder(s[lo:hi]) {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(n < mnemonicLeast || !inNoOrder(s[lo:hi]), lo, hi)
 }
 
 // inNoOrder reports words that are no sorted list, and of which few come again.

@@ -112,19 +112,23 @@ func harmlessName(name string) bool {
 
 // placeholderParts mark a placeholder wherever they are in a value. Those that
 // random values may hold by chance count in others only.
-var placeholderParts = [...]string{
+var placeholderParts = []string{
 	"${", "$(", "{{", "%s", "%v", "%q", "%d", "<", "&lt;", "u003cyour", "your-", "your_", "yourapi", "example", "placeholder", "redacted", "xxxx", "****", "....", "process.env", "os.environ", "getenv", "secrets.",
 	"qwxhzgrpbj", "changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
 
-// placeholderPartsAt has the parts under their first byte.
-var placeholderPartsAt = sync.OnceValue(func() *[256][]string {
-	var at [256][]string
-	for _, part := range placeholderParts {
-		at[part[0]] = append(at[part[0]], part)
-	}
-	return &at
-})
+var placeholderPartsAt, answersAt, askersAt = byFirst(placeholderParts), byFirst(answers), byFirst(askers)
+
+// byFirst has texts under their first byte.
+func byFirst(texts []string) func() *[256][]string {
+	return sync.OnceValue(func() *[256][]string {
+		var at [256][]string
+		for _, text := range texts {
+			at[text[0]] = append(at[text[0]], text)
+		}
+		return &at
+	})
+}
 
 // placeholder reports whether a value only replaces a secret, or translates a word.
 func placeholder(v string) bool {

@@ -46,10 +46,7 @@ func armouredKey(t *text, i int) []span {
 		j += max(1, colour(t.s, j))
 	}
 	hi := t.keyBody(j)
-	if hi < 0 {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	return unless(hi < 0, lo, hi)
 }
 
 // endOfKey reads the lines of base64 before the last line of a key, of which the words PRIVATE KEY are at i: those
@@ -68,10 +65,7 @@ func endOfKey(s string, i int) []span {
 		}
 		lo = start + a
 	}
-	if lo == end {
-		return nil
-	}
-	return []span{{lo: lo, hi: beforeBreak(s, end)}}
+	return unless(lo == end, lo, beforeBreak(s, end))
 }
 
 // beforeBreak is where the line break begins that ends at i.
@@ -275,10 +269,7 @@ func (t *text) base64Lines(i int) []span {
 		first, last = min(first, i+lo), i+hi
 		i = nextLine(t.s, end)
 	}
-	if last < 0 {
-		return nil
-	}
-	return []span{{lo: first, hi: last}}
+	return unless(last < 0, first, last)
 }
 
 // encodedKey reads a PEM private key that is base64 as a whole, as Kubernetes

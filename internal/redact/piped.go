@@ -64,20 +64,16 @@ func (t *text) secretWords(words []argument) []span {
 // secret alone. The prompt, or the command, is at i.
 func printedSecret(t *text, i int) []span {
 	s := t.s
-	end := lineEnd(s, i, 300)
-	if end >= len(s) {
+	if i > 0 && (isWord(s[i-1]) && s[i] != '>' || s[i] == '>' && strings.IndexByte("=- ", s[i-1]) >= 0) {
+		return nil // a part of a word, an arrow
+	}
+	prompt, certain := strings.HasPrefix(s[i:], "$ "), hasOnePrefix(s[i:], answersAt()[s[i]]...)
+	if !prompt && !certain && !hasOnePrefix(s[i:], "> ", "]: ") && !hasOnePrefix(s[i:], askersAt()[s[i]]...) || !prompt && !isPrompt(strings.TrimRight(s[lineStart(s, i, 80):i], " ")) {
 		return nil
 	}
-	line, before := s[i:end], s[lineStart(s, i, 80):i]
-	name := line[min(2, len(line)):]
-	name = name[:endOf(name, 0, 40, wordBytes.or("-."))]
-	named := containsOne(strings.ToLower(line), printers...)
-	switch {
-	case line[0] == '$' && named && !slices.Contains(lookers, name):
-	case !isPrompt(strings.TrimRight(before, " ")):
-		return nil
-	case hasOnePrefix(line, answers...):
-	case !named || !hasOnePrefix(line, "> ", "]: ") && !hasOnePrefix(line, askers...):
+	end := lineEnd(s, i, 300)
+	name := s[i+2 : endOf(s, i+2, 40, wordBytes.or("-."))]
+	if end >= len(s) || prompt && slices.Contains(lookers, name) || !certain && !containsOne(strings.ToLower(s[i:end]), printers...) {
 		return nil
 	}
 	return t.lineOf(end, func(v string) bool {

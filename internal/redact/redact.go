@@ -160,6 +160,14 @@ type span struct {
 	group int
 }
 
+// unless is the span between two places, if it is no other thing.
+func unless(other bool, lo, hi int) []span {
+	if other {
+		return nil
+	}
+	return []span{{lo: lo, hi: hi}}
+}
+
 // replace is Memory.replace without a memory.
 func replace(s string, find func(seg string, at int) []span) string {
 	return (*Memory)(nil).replace(s, find)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // The rules of the lists; of two that fit at one place the first wins.
@@ -170,24 +171,11 @@ var (
 // mixed distinguishes a random string from words: it holds a digit and a letter in
 // one stretch without separators. A beginning may be too short to show it.
 func mixed(m match) bool {
-	if m.head {
-		return true
+	v, longest := m.value(), 0
+	for part := range strings.FieldsFuncSeq(v, func(r rune) bool { return r >= utf8.RuneSelf || !isAlnum(byte(r)) }) { //nolint:gosec // It is ASCII.
+		longest = max(longest, len(part))
 	}
-	letters, digits, longest := false, false, 0
-	run := 0
-	for _, c := range []byte(m.value()) {
-		switch {
-		case '0' <= c && c <= '9':
-			digits = true
-		case 'a' <= c|0x20 && c|0x20 <= 'z':
-			letters = true
-		default:
-			run = -1
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return letters && digits && longest >= 8
+	return m.head || longest >= 8 && hasDigit(v) && strings.ContainsAny(v, letters)
 }
 
 // inQuotes reports a text in quotes that is no placeholder.

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -123,7 +124,7 @@ func isPrefixedKey(s string, lo, hi int) bool {
 }
 
 // byteList reads the numbers of a key behind a name, which ends at i: [u8; 32] = [1, 2, ...], {0x01, ...}.
-func (t *text) byteList(a *assignment, i int) []span {
+func (t *text) byteList(_ *assignment, i int) []span {
 	s := t.s
 	eq := find(s, i, min(len(s), i+48), "=\n")
 	if !byteIn(s, eq, "=") {
@@ -131,33 +132,29 @@ func (t *text) byteList(a *assignment, i int) []span {
 	}
 	lo := endOf(s, eq, 24, alnumBytes.or("=[]{( &"))
 	lo = startOf(s, lo, 8, alnumBytes)
-	hi := endOf(s, lo, keyLine, digitBytes.or("xabcdefABCDEF, \n\t"))
-	numbers := strings.FieldsFunc(s[lo:hi], func(r rune) bool { return r == ',' || r <= ' ' })
-	if len(numbers) < 16 || len(numbers) > 64 || !byteIn(s, hi, "]})") || !byteIn(s, beforeBlanks(s, lo)-1, "[{(") || slices.ContainsFunc(numbers, func(n string) bool { return len(n) > 4 }) {
-		return nil
-	}
-	slices.Sort(numbers)
-	if len(slices.Compact(numbers)) < 8 {
-		return nil
-	}
-	return []span{{lo: lo, hi: hi}}
+	hi, n, distinct := numbers(s, lo)
+	return unless(n < 16 || n > 64 || distinct < 8 || !byteIn(s, beforeBlanks(s, lo)-1, "[{("), lo, hi)
 }
 
 // keyBytes reads a wallet's file, of which the bracket is at i: the 64 bytes of a key.
 func keyBytes(t *text, i int) []span {
-	s := t.s
-	n, seen, p := 0, map[string]bool{}, i
-	for ; n < 65 && byteIn(s, p, "[,"); n++ {
-		lo := endOf(s, p+1, 4, oneOf(" \n"))
-		if p = endOf(s, lo, 3, digitBytes); p == lo || p-lo == 3 && s[lo:p] > "255" {
-			return nil
-		}
-		seen[s[lo:p]] = true
+	hi, n, distinct := numbers(t.s, i+1)
+	return unless(n != 64 || distinct < 32, i+1, hi)
+}
+
+// numbers are how many bytes a list has that begins at i, and how many distinct ones; none if it is no list of bytes.
+func numbers(s string, i int) (end, n, distinct int) {
+	end = endOf(s, i, 1<<10, digitBytes.or("xabcdefABCDEF, \n\t"))
+	all := strings.FieldsFunc(s[i:end], func(r rune) bool { return r == ',' || r <= ' ' })
+	if !byteIn(s, end, "]})") || slices.ContainsFunc(all, func(number string) bool {
+		_, err := strconv.ParseUint(number, 0, 8)
+		return err != nil
+	}) {
+		return end, 0, 0
 	}
-	if n != 64 || len(seen) < 32 || !byteIn(s, p, "]") {
-		return nil
-	}
-	return []span{{lo: i + 1, hi: p}}
+	n = len(all)
+	slices.Sort(all)
+	return end, n, len(slices.Compact(all))
 }
 
 // random distinguishes letters and digits in no order from names, in which letters
@@ -175,25 +172,16 @@ func oddCase(v string) bool {
 
 // caseRuns counts letters and digits, and the stretches of one kind of them.
 func caseRuns(v string) (n, runs int) {
-	const other, lowerCase, upperCase, number = 0, 1, 2, 3
-	kind, length := other, 0
-	for _, c := range []byte(v) {
-		k := other
-		switch {
-		case 'a' <= c && c <= 'z':
-			k = lowerCase
-		case 'A' <= c && c <= 'Z':
-			k = upperCase
-		case '0' <= c && c <= '9':
-			k = number
-		}
-		if k == other {
-			kind = k
+	kind, length := class(0), 0
+	for i := range len(v) {
+		k := classOf[v[i]] &^ isUnderscore
+		if k == 0 {
+			kind = 0
 			continue
 		}
 		n++
 		// One capital and what follows it are a word's beginning.
-		if k != kind && !(k == lowerCase && kind == upperCase && length == 1) {
+		if k != kind && !(k == isLower && kind == isUpper && length == 1) {
 			runs++
 			length = 0
 		}

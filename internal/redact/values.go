@@ -9,7 +9,7 @@ import (
 func digitRuns(v string) int {
 	n := 0
 	for i := range len(v) {
-		if '0' <= v[i] && v[i] <= '9' && (i == 0 || v[i-1] < '0' || v[i-1] > '9') {
+		if classOf[v[i]] == isDigit && (i == 0 || classOf[v[i-1]] != isDigit) {
 			n++
 		}
 	}
@@ -94,11 +94,11 @@ func looksLikeCode(v string, quoted bool) bool {
 }
 
 func count(v string) (letters, digits, symbols int) {
-	for _, c := range []byte(v) {
-		switch {
-		case '0' <= c && c <= '9':
+	for i := range len(v) {
+		switch classOf[v[i]] {
+		case isDigit:
 			digits++
-		case 'a' <= c|0x20 && c|0x20 <= 'z':
+		case isLower, isUpper:
 			letters++
 		}
 	}

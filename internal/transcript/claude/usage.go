@@ -80,7 +80,8 @@ func (c *counts) add(usage, cost []byte, final bool) {
 			addPart(&c.compactions, compactions, "", raw)
 			compactions++
 		case "message":
-			if part := (counts{}); bare { // the response's own counts are all 0
+			if bare { // the response's own counts are all 0
+				var part counts
 				part.add(raw, nil, false)
 				c.input, c.output, c.read, c.write = c.input+part.input, c.output+part.output, c.read+part.read, c.write+part.write
 				c.write5m, c.write1h = max(c.write5m, part.write5m), max(c.write1h, part.write1h)
