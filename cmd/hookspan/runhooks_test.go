@@ -149,7 +149,7 @@ func (m *machine) delivered() (names map[string]string, hooks map[string]int) {
 // reports them. What each hook finds in TRACEPARENT is the span that is delivered
 // later, and that span has its run.
 func TestHooksAreToldTheSpanOfTheirEvent(t *testing.T) {
-	for _, session := range []string{"classic-session", "next-session", "sdk-session", "e2e-cli3/tools", "e2e-cli3/subagent"} {
+	for _, session := range []string{"../../../internal/demo/session", "next-session", "sdk-session", "e2e-cli3/tools", "e2e-cli3/subagent"} {
 		for _, outer := range []string{"", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} {
 			t.Run(session+outer, func(t *testing.T) {
 				t.Parallel()

@@ -19,7 +19,7 @@ import (
 func readTask(t *testing.T, folder, id string) *hook.Transcript {
 	t.Helper()
 	f := newFinder(t)
-	copyDir(t, filepath.Join(f.Home, ".cline", "data", "tasks"), folder)
+	copyDir(t, filepath.Join(f.Home, ".cline", "data", "tasks", id), folder)
 	tr, err := query(t.Context(), f, DialectClassic, id)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestSumsEqualClinesOwn(t *testing.T) {
 		Requests int `json:"apiReqStartedCount"`
 	}
 	readJSON(t, "../testdata/classic/expected_totals.json", &want)
-	got := sum(readTask(t, "classic", classicTask).Requests)
+	got := sum(readTask(t, "../../demo/task", classicTask).Requests)
 	if math.Abs(got.Cost-want.Totals.Cost) > 1e-12 {
 		t.Errorf("cost = %v, want %v", got.Cost, want.Totals.Cost)
 	}
@@ -103,7 +103,7 @@ func TestSumsEqualTheTaskHistoryUpToTheNewestRequest(t *testing.T) {
 	}
 	readJSON(t, "../testdata/cli2/taskHistory.json", &history)
 	h := history[0]
-	calls := readTask(t, "cli2", h.ID).Requests
+	calls := readTask(t, "cli2/"+h.ID, h.ID).Requests
 	if len(calls) != 6 {
 		t.Fatalf("%d calls, want 6", len(calls))
 	}
@@ -137,7 +137,7 @@ func windows(calls []hook.Request, base int64) []window {
 }
 
 func TestEachRequestHasItsWindow(t *testing.T) {
-	tr := readTask(t, "classic", classicTask)
+	tr := readTask(t, "../../demo/task", classicTask)
 	want := []window{
 		{Start: 534, End: 841, Text: "I'll start by reading the login module."},
 		{Start: 1048, End: 1176, Text: "Let me run the tests to reproduce."},
@@ -171,7 +171,7 @@ func TestEachRequestHasItsWindow(t *testing.T) {
 }
 
 func TestRequestWithoutReplyEndsWithWhatClineShowedNext(t *testing.T) {
-	tr := readTask(t, "cli2", cli2Task)
+	tr := readTask(t, "cli2/"+cli2Task, cli2Task)
 	want := []window{
 		{Start: 1189, End: 1740, Text: "I'll read the file first."},
 		{Start: 1971, End: 2258, Text: "Fix it."},
@@ -190,7 +190,7 @@ func TestRequestWithoutReplyEndsWithWhatClineShowedNext(t *testing.T) {
 }
 
 func TestFactsAndPromptsOfATask(t *testing.T) {
-	tr := readTask(t, "classic", classicTask)
+	tr := readTask(t, "../../demo/task", classicTask)
 	tr.Requests = nil
 	for i, s := range tr.Sources {
 		tr.Sources[i] = filepath.Base(s)

@@ -13,7 +13,8 @@ import (
 )
 
 func FuzzClassic(f *testing.F) {
-	addFiles(f, "../testdata/c*/*/*_*.json")
+	addFiles(f, "../testdata/cli2/*/*_*.json")
+	addFiles(f, "../../demo/task/*.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// The same bytes as both files: replies then are found, or not, in any
 		// state of the history.
