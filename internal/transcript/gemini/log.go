@@ -244,13 +244,14 @@ func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
 	case "validating", "scheduled", "awaiting_approval", "executing":
 		r.At = time.Time{} // it has not ended
 	}
-	if i, again := l.tools[l.agent+"/"+id]; again {
+	key := asked.ID + "/" + id // some models count the calls of each answer anew
+	if i, again := l.tools[key]; again {
 		if !r.At.IsZero() || l.Results[i].At.IsZero() {
 			l.Results[i] = r
 		}
 		return
 	}
-	l.tools[l.agent+"/"+id] = len(l.Results)
+	l.tools[key], l.tools[l.agent+"/"+id] = len(l.Results), len(l.Results)
 	l.Results = append(l.Results, r)
 	asked.ToolCallIDs = append(asked.ToolCallIDs, id)
 	if agent := o.Text("agentId"); agent != "" {

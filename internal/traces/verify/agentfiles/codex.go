@@ -271,7 +271,7 @@ func (c *codexFile) nested(it *codexItem) {
 	if strings.HasPrefix(it.CallID, "exec-") {
 		c.call(it.CallID, codexTools[it.Type])
 		c.result(it.CallID, statusIf(it.Success != nil && !*it.Success))
-	} else if call := c.of().Calls[it.CallID]; call != nil {
+	} else if call := c.of().newest(it.CallID, c.agent); call != nil {
 		call.Answered = true // its output may be lost
 	}
 }
@@ -340,7 +340,7 @@ func (c *codexFile) completed(it *codexItem) {
 	if strings.HasPrefix(it.Item.ID, "exec-") && name != "" {
 		c.call(it.Item.ID, name)
 	}
-	if call := c.of().Calls[it.Item.ID]; call != nil && it.Item.Status != "in_progress" {
+	if call := c.of().newest(it.Item.ID, c.agent); call != nil && it.Item.Status != "in_progress" {
 		call.Answered = true // its output may be lost
 		switch it.Item.Status {
 		case "completed":
