@@ -18,7 +18,8 @@ import (
 // log adds the rows of one file of a session.
 type log struct {
 	*transcript.Log
-	// requests and tools are the places of the requests and of the results, by their ids.
+	// requests and tools are the places of the requests and of the results, by their ids, those of
+	// results behind the id of the request or of the agent.
 	requests, tools map[string]int
 	// agent is the subagent whose file is read, empty for the session's.
 	agent string
