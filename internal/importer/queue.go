@@ -79,7 +79,11 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 	}
 	flushed := false
 	q.incomplete = false
-	for part := range slices.Chunk(f.runs, f.together()) {
+	together := 1
+	if f.joint {
+		together = max(1, len(f.runs))
+	}
+	for part := range slices.Chunk(f.runs, together) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
