@@ -191,7 +191,7 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 	last, noTime := s.ModTime()
 	// A removal that was killed leaves positions in a log that is gone.
 	logged, err := s.HasLog()
-	if err = cmp.Or(noSize, noTime, err); err != nil {
+	if err := cmp.Or(noSize, noTime, err); err != nil {
 		return stored{}, err
 	}
 	// Without any destination the session is not delivered.
