@@ -231,7 +231,8 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 	tr.Cwd = cmp.Or(tr.Cwd, s.Cwd)
 	tr.Session = s.ID
 	events := im.events(s, tr)
-	if f.skipped.SwitchedOff = events.left; events.none {
+	f.skipped.SwitchedOff = events.left
+	if events.none {
 		return f
 	}
 	f.skipped.Inherited, f.skipped.Damaged = tr.Inherited, tr.Damaged

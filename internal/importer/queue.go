@@ -187,7 +187,8 @@ func (q *queue) sendGroups(ctx context.Context, dst *deliver.Destination, groups
 	since := q.im.Deliverer.Now()
 	settle := func() error {
 		traces := answered
-		if answered, since = nil, q.im.Deliverer.Now(); q.im.Known == nil {
+		answered, since = nil, q.im.Deliverer.Now()
+		if q.im.Known == nil {
 			return nil
 		}
 		return q.im.Known.Settle(context.WithoutCancel(ctx), dst.Name, traces)

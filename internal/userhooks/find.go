@@ -118,7 +118,8 @@ func (f *plainRun) pair(kind hook.Kind, t *hook.Tool) {
 	}
 	if w := f.Waiting[key]; kind == hook.KindToolEnd && len(w) > 0 {
 		f.Call = w[0]
-		if f.Waiting[key] = w[1:]; len(w) == 1 {
+		f.Waiting[key] = w[1:]
+		if len(w) == 1 {
 			delete(f.Waiting, key)
 		}
 		return

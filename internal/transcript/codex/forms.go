@@ -47,7 +47,8 @@ func eachRow(ctx context.Context, f *transcript.Files, path string, lines *trans
 			return err
 		}
 		for i, line := range append([]json.RawMessage{whole.Session}, whole.Items...) {
-			if lines.Row = i + 1; !visit(line) {
+			lines.Row = i + 1
+			if !visit(line) {
 				return nil
 			}
 		}

@@ -255,7 +255,8 @@ func (l *log) addPrompt(r *row) {
 		}
 		return
 	}
-	if l.caughtUp = false; !l.refused && !r.typed() {
+	l.caughtUp = false
+	if !l.refused && !r.typed() {
 		return
 	}
 	l.flush()
@@ -405,7 +406,8 @@ func (l *log) addAnswer(r *row) {
 		}
 		return
 	}
-	if l.end = nil; len(calls) == 0 {
+	l.end = nil
+	if len(calls) == 0 {
 		l.complete(r.at, text)
 	}
 }

@@ -105,7 +105,8 @@ func (s *supervisor) start(cmd *exec.Cmd, mark string) (*process, error) {
 			closeAll(theirs, ours)
 			return nil, fmt.Errorf("make a pipe: %w", err)
 		}
-		if theirs[i], ours[i] = w, r; i == 0 {
+		theirs[i], ours[i] = w, r
+		if i == 0 {
 			theirs[i], ours[i] = r, w
 		}
 	}

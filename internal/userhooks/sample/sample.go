@@ -122,7 +122,8 @@ func (q Request) Payload(root string, now time.Time) (*Payload, error) {
 		p.Text = "a result that hookspan hooks test made up"
 	}
 	if e.Tool() && p.Tool == "" {
-		if p.Tool = "execute_command"; q.Dialect != "" && q.Dialect != Classic {
+		p.Tool = "execute_command"
+		if q.Dialect != "" && q.Dialect != Classic {
 			p.Tool = "run_commands"
 		}
 	}
