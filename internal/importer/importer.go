@@ -370,18 +370,11 @@ func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcrip
 		root := run.GetScopeSpans()[0].GetSpans()[0]
 		why := seen.original(b, r, tr)
 		if why == isNew {
-			why, err = seen.judge(ctx, root, r.EndedAt)
-		}
-		if err == nil && why == isNew {
-			var keys *requestKeys
-			if keys, err = near.keys(); err == nil {
-				var some []request
-				why, some = keys.judge(run)
-				copies = append(copies, some...)
+			var some []request
+			if why, some, err = seen.judge(ctx, near, run, r.EndedAt); err != nil {
+				return nil, nil, err
 			}
-		}
-		if err != nil {
-			return nil, nil, err
+			copies = append(copies, some...)
 		}
 		if open && (why == isNew || why == isLogged) {
 			f.skipped.Open++

@@ -207,7 +207,7 @@ func (l *log) add(r *row) {
 			l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: d.Text("message"), ErrorType: d.Text("errorType")}
 		}
 	case abort:
-		l.cancel(r.at)
+		l.leave(hook.ToolCancelled, r.at) // what was running
 		l.caughtUp, l.refused = true, false
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	default:
@@ -463,9 +463,6 @@ func (l *log) addResult(r *row) {
 	res.Text = l.Texts.Keep(cmp.Or(text, failure.Text("message")))
 	l.Results = append(l.Results, res)
 }
-
-// cancel ends the calls that were running when the user interrupted the turn.
-func (l *log) cancel(at time.Time) { l.leave(hook.ToolCancelled, at) }
 
 // leave adds the calls without a result.
 func (l *log) leave(status hook.ToolStatus, at time.Time) {
