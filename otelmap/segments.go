@@ -183,7 +183,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 	r, asking := s.awake(it, begins)
 	switch {
 	case r != nil:
-		if r.agents[it.Agent].over() != never && asksAgain(r, asking, it, begins) {
+		if r.agents[it.Agent].end() != never && asksAgain(r, asking, it, begins) {
 			r = nil // an agent that is asked again works for the run that asks
 		}
 	case s.b.turns() && it.Kind.Terminal() && it.AgentType == "":
