@@ -65,7 +65,8 @@ func (b *Builder) Passed(end int64, c Carry) []Passed {
 	}
 	to := end
 	for i := n - 1; i >= 0; i-- {
-		if out[i].To = to; between[i] {
+		out[i].To = to
+		if between[i] {
 			to = from[i]
 		}
 	}

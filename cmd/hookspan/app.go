@@ -29,6 +29,7 @@ import (
 	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/redact"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // app is what commands get from the process: arguments, streams, environment,
@@ -61,7 +62,7 @@ type app struct {
 func newApp(args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) *app {
 	return &app{
 		agents: agents.All(), args: args, stdin: stdin, stdout: &output{Writer: stdout}, stderr: stderr, environ: environ,
-		home: record.Home(), goos: runtime.GOOS, machineFile: record.MachineFile(), now: time.Now, sleep: sleep,
+		home: record.Home(), goos: runtime.GOOS, machineFile: record.MachineFile(), now: time.Now, sleep: transcript.Sleep,
 	}
 }
 
@@ -77,17 +78,6 @@ func (a *app) setup() *pipeline.Setup {
 // off reports that nothing is recorded in a folder, by the user's settings or its project's.
 func (a *app) off(dir string) bool {
 	return record.PrivateBy(a.cfg.PrivateFolders(), dir) != "" || record.ProjectOff(dir)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }
 
 // output is standard output. It keeps the first error, so that text that was lost is no
@@ -191,7 +181,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		a.hint("look at the owner and mode of that path and of the folders above it; hookspan doctor checks those of hookspan")
 	}
 	if errors.As(err, &usage) {
-		a.hint(usage.hint())
+		a.hint(usage.command.CommandPath() + " --help")
 		return 64
 	}
 	return 1

@@ -152,7 +152,8 @@ func tryHooks(ctx context.Context, a *app, raw hook.Raw, dryRun, debug bool) err
 		a.printf("\nno hook was started (--dry-run)\n")
 		return nil
 	}
-	if h.Trace = nil; debug {
+	h.Trace = nil
+	if debug {
 		a.printf("\nsteps\n")
 		// The runner makes one call at a time.
 		h.Trace = func(format string, args ...any) { p.Printf("  %s\n", termtext.Value(fmt.Sprintf(format, args...))) }

@@ -75,7 +75,8 @@ func (f *tailFlags) selection(a *app, cmd *cobra.Command) (want view.EventFilter
 	if !cmd.Flags().Changed("project") {
 		return want, nil
 	}
-	if want.In.Directory, want.In.Resolved, err = projectPath(a, cmd, f.project); !view.IsPath(f.project) {
+	want.In.Directory, want.In.Resolved, err = projectPath(a, cmd, f.project)
+	if !view.IsPath(f.project) {
 		want.In, want.Folder = store.Filter{}, f.project
 	}
 	return want, err

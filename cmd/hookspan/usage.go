@@ -20,8 +20,6 @@ type usageError struct {
 
 func (u usageError) Unwrap() error { return u.error }
 
-func (u usageError) hint() string { return u.command.CommandPath() + " --help" }
-
 // wrongUsage returns the error for wrong arguments of a command.
 func wrongUsage(cmd *cobra.Command, format string, args ...any) error {
 	return usageError{fmt.Errorf(format, args...), cmd}

@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,11 +62,7 @@ func appendLine(path string, line []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-	}()
+	defer func() { err = cmp.Or(err, f.Close()) }()
 	// Other processes may write to the same file. Without the lock a line that is
 	// being written would look torn.
 	if err := lockFile(f); err != nil {

@@ -223,7 +223,8 @@ func (f *filling) send(ctx context.Context, group []fillUnit) error {
 	var err error
 	for _, request := range requests {
 		n, refused, sendErr := f.try(ctx, request)
-		if spans, rejected = spans+n, rejected+refused.spans; refused.spans > 0 && !refused.all && len(group) == 1 {
+		spans, rejected = spans+n, rejected+refused.spans
+		if refused.spans > 0 && !refused.all && len(group) == 1 {
 			f.fail(fmt.Errorf("trace %s: %d of %d spans rejected: %w", group[0].ids[0], refused.spans, n, refused.why))
 		}
 		if err = sendErr; err != nil {

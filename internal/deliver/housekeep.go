@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -186,17 +187,11 @@ func (d *Deliverer) inspect(k spool.Key, now time.Time) (stored, error) {
 		return stored{}, err
 	}
 	defer func() { _ = s.Close() }()
-	size, err := s.Size()
-	if err != nil {
-		return stored{}, err
-	}
-	last, err := s.ModTime()
-	if err != nil {
-		return stored{}, err
-	}
+	size, noSize := s.Size()
+	last, noTime := s.ModTime()
 	// A removal that was killed leaves positions in a log that is gone.
 	logged, err := s.HasLog()
-	if err != nil {
+	if err := cmp.Or(noSize, noTime, err); err != nil {
 		return stored{}, err
 	}
 	// Without any destination the session is not delivered.
@@ -247,12 +242,8 @@ func (d *Deliverer) names() []string {
 	for i := range d.Destinations {
 		names = append(names, d.Destinations[i].Name)
 	}
-	for _, n := range destinationNames {
-		if !slices.Contains(names, n) {
-			names = append(names, n)
-		}
-	}
-	return names
+	mine := func(n string) bool { return slices.Contains(names, n) }
+	return append(names, slices.DeleteFunc(slices.Clone(destinationNames), mine)...)
 }
 
 // owed returns a destination's position, or nil if this process does not deliver to
@@ -342,14 +333,9 @@ func (d *Deliverer) evict(all []stored, excess int64, now time.Time) error {
 		st := &all[i]
 		st.delivered = st.delivered && !st.parked && counts[st.key].lacks == ""
 	}
+	order := map[bool]int{true: -1} // what is delivered goes first
 	slices.SortFunc(all, func(x, y stored) int {
-		if x.delivered != y.delivered {
-			if x.delivered {
-				return -1
-			}
-			return 1
-		}
-		return x.last.Compare(y.last)
+		return cmp.Or(order[x.delivered]-order[y.delivered], x.last.Compare(y.last))
 	})
 	for _, st := range all {
 		if excess <= 0 {

@@ -151,7 +151,8 @@ func (x *index) find(id string) (at int64, apart []int64, err error) {
 			return at, apart, nil
 		}
 		apart = append(append(apart, make([]int64, n-len(apart))...), at)
-		if at = 0; n < len(l.Apart) {
+		at = 0
+		if n < len(l.Apart) {
 			at = l.Apart[n]
 		}
 	}
@@ -209,7 +210,8 @@ func (x *index) before(l *indexLine) (otelmap.Carry, error) {
 		if err != nil {
 			return otelmap.Carry{}, err
 		}
-		if at = o.Last; o.From < l.From { // else it overlaps with the run
+		at = o.Last
+		if o.From < l.From { // else it overlaps with the run
 			own = append(own, o.Own)
 		}
 	}

@@ -117,7 +117,8 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 		if err == nil {
 			of, runs, ok, err = x.part(lines)
 		}
-		if p.lost = p.lost || err != nil; ok {
+		p.lost = p.lost || err != nil
+		if ok {
 			err = p.addLate(ctx, s, nil, of, mark, func(r *otelmap.Run) bool { return runs[r.ID.String()] })
 		}
 		if err != nil && !errors.Is(err, errIndex) {

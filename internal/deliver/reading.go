@@ -132,9 +132,11 @@ func (p *reading) add(rec *spool.Record) error {
 		p.session = rec.Session
 		o := p.Map
 		o.Agent = p.src.Agent
-		var err error
-		if p.memory, err = p.remembering(); err != nil {
-			return fmt.Errorf("session %s is not delivered: %w", p.key.Name, err)
+		if p.Memory != nil {
+			var err error
+			if p.memory, err = p.Memory(nil); err != nil {
+				return fmt.Errorf("session %s is not delivered: %w", p.key.Name, err)
+			}
 		}
 		if p.memory != nil {
 			o.Clean = p.memory.Clean
@@ -347,14 +349,6 @@ func (p *reading) locate() {
 		p.st.Repository = &r
 		p.builder.In(r)
 	}
-}
-
-// remembering returns a memory for one session, or nil.
-func (d *Deliverer) remembering() (Memory, error) {
-	if d.Memory == nil {
-		return nil, nil
-	}
-	return d.Memory(nil)
 }
 
 // Mapped maps a run and removes the secrets, by the memory of its builder if there is one.

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,12 +124,8 @@ func (p *Parked) Owed(now time.Time) bool { return p.Elsewhere || p.age(now) < k
 // age is for how long the run has been set aside, without times in which the clock moved by a
 // day or more, or back: then it may have been wrong, or be so now.
 func (p *Parked) age(now time.Time) time.Duration {
-	since := p.Counted
-	if since.IsZero() {
-		since = p.At
-	}
 	age := time.Duration(p.Age) * time.Second
-	if passed := now.Sub(since); passed > 0 && passed < maxStep {
+	if passed := now.Sub(cmp.Or(p.Counted, p.At)); passed > 0 && passed < maxStep {
 		age += passed
 	}
 	return age

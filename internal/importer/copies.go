@@ -32,7 +32,8 @@ func (im *Importer) keys(ctx context.Context) func() (*requestKeys, error) {
 		if im.Known == nil {
 			return k, nil
 		}
-		if k.stored, k.removed, err = im.Known.Requests(ctx); im.Again {
+		k.stored, k.removed, err = im.Known.Requests(ctx)
+		if im.Again {
 			k.removed = nil
 		}
 		return k, err

@@ -231,7 +231,8 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 	tr.Cwd = cmp.Or(tr.Cwd, s.Cwd)
 	tr.Session = s.ID
 	events := im.events(s, tr)
-	if f.skipped.SwitchedOff = events.left; events.none {
+	f.skipped.SwitchedOff = events.left
+	if events.none {
 		return f
 	}
 	f.skipped.Inherited, f.skipped.Damaged = tr.Inherited, tr.Damaged
@@ -297,14 +298,6 @@ func (im *Importer) events(s *Session, tr *hook.Transcript) recorded {
 // mappedOnce is the largest number of a session's runs that are all in memory at once.
 const mappedOnce = 64
 
-// together is how many runs are sent at once.
-func (f *findings) together() int {
-	if f.joint {
-		return max(1, len(f.runs))
-	}
-	return 1
-}
-
 func (im *Importer) off(dir string) bool {
 	if im.Off == nil {
 		return false
@@ -358,6 +351,7 @@ func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcrip
 	f.joint = slices.ContainsFunc(im.Deliverer.Destinations, func(d deliver.Destination) bool { return d.Join != nil })
 	finished := b.Finished(now)
 	idle := cmp.Or(im.Deliverer.Map.IdleTimeout, otelmap.DefaultIdleTimeout)
+	skipped := [...]*int{isStored: &f.skipped.AlreadyThere, isCaptured: &f.skipped.Captured, isLogged: &f.skipped.Captured, isRemoved: &f.skipped.Removed}
 	for i, r := range runs {
 		last := i == len(runs)-1
 		if err := ctx.Err(); err != nil {
@@ -376,48 +370,32 @@ func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcrip
 		root := run.GetScopeSpans()[0].GetSpans()[0]
 		why := seen.original(b, r, tr)
 		if why == isNew {
-			why, err = seen.judge(ctx, root, r.EndedAt)
-		}
-		if err == nil && why == isNew {
-			var keys *requestKeys
-			if keys, err = near.keys(); err == nil {
-				var some []request
-				why, some = keys.judge(run)
-				copies = append(copies, some...)
+			var some []request
+			if why, some, err = seen.judge(ctx, near, run, r.EndedAt); err != nil {
+				return nil, nil, err
 			}
+			copies = append(copies, some...)
 		}
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case why == isStored:
-			f.skipped.AlreadyThere++
-			continue
-		case why == isCaptured:
-			f.skipped.Captured++
-			continue
-		case why == isRemoved:
-			f.skipped.Removed++
-			continue
-		case open:
+		if open && (why == isNew || why == isLogged) {
 			f.skipped.Open++
 			continue
-		case why == isLogged:
-			f.skipped.Captured++
-			f.logged = true
+		}
+		if n := skipped[why]; n != nil {
+			*n++
+			f.logged = f.logged || why == isLogged
 			continue
 		}
 		seen.add(root)
 		clean := func(mapped func() *tracepb.ResourceSpans) *tracepb.ResourceSpans {
-			if im.DryRun {
+			marked := func() *tracepb.ResourceSpans {
 				run := mapped()
 				markImported(run)
 				return run
 			}
-			return im.Deliverer.Mapped(memory, r, func() *tracepb.ResourceSpans {
-				run := mapped()
-				markImported(run)
-				return run
-			})
+			if im.DryRun {
+				return marked()
+			}
+			return im.Deliverer.Mapped(memory, r, marked)
 		}
 		if len(runs) > mappedOnce {
 			f.runs = append(f.runs, func() *tracepb.ResourceSpans {

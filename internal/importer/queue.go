@@ -79,7 +79,11 @@ func (q *queue) add(ctx context.Context, f *findings) error {
 	}
 	flushed := false
 	q.incomplete = false
-	for part := range slices.Chunk(f.runs, f.together()) {
+	together := 1
+	if f.joint {
+		together = max(1, len(f.runs))
+	}
+	for part := range slices.Chunk(f.runs, together) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -183,7 +187,8 @@ func (q *queue) sendGroups(ctx context.Context, dst *deliver.Destination, groups
 	since := q.im.Deliverer.Now()
 	settle := func() error {
 		traces := answered
-		if answered, since = nil, q.im.Deliverer.Now(); q.im.Known == nil {
+		answered, since = nil, q.im.Deliverer.Now()
+		if q.im.Known == nil {
 			return nil
 		}
 		return q.im.Known.Settle(context.WithoutCancel(ctx), dst.Name, traces)

@@ -198,10 +198,24 @@ func (s *seen) original(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript)
 	return isNew
 }
 
-// judge compares a run with what is known. A root is recognized by its span's id,
+// judge compares a run with what is known. copies are the requests that other sessions have of it.
+func (s *seen) judge(ctx context.Context, near *neighbours, run *tracepb.ResourceSpans, ended time.Time) (why verdict, copies []request, err error) {
+	why, err = s.judgeRoot(ctx, run.GetScopeSpans()[0].GetSpans()[0], ended)
+	if why != isNew || err != nil {
+		return why, nil, err
+	}
+	keys, err := near.keys()
+	if err != nil {
+		return isNew, nil, err
+	}
+	why, copies = keys.judge(run)
+	return why, copies, nil
+}
+
+// judgeRoot compares the root of a run with what is known. A root is recognized by its span's id,
 // which is the same in whatever trace the run is; a run that hooks reported under
 // another id is recognized by its time.
-func (s *seen) judge(ctx context.Context, root *tracepb.Span, ended time.Time) (verdict, error) {
+func (s *seen) judgeRoot(ctx context.Context, root *tracepb.Span, ended time.Time) (verdict, error) {
 	if v := s.match(s.roots[otlp.SpanID(root)], isStored); v != isNew {
 		return v, nil
 	}

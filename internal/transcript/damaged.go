@@ -76,7 +76,8 @@ func (t *Damaged) rows(line []byte, visit func(row []byte) bool) (rest []byte) {
 			break
 		}
 		if fault.Offset == len(line) {
-			if rest = line; t.nested(line[1:], visit) {
+			rest = line
+			if t.nested(line[1:], visit) {
 				rest, left = nil, true
 			}
 			break

@@ -101,7 +101,7 @@ func (f *Files) withDefaults() *Files {
 	}
 	d.GOOS = cmp.Or(d.GOOS, runtime.GOOS)
 	if d.Sleep == nil {
-		d.Sleep = sleep
+		d.Sleep = Sleep
 	}
 	if d.Now == nil {
 		d.Now = time.Now
@@ -109,7 +109,8 @@ func (f *Files) withDefaults() *Files {
 	return &d
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits, or returns the context's error once that ends.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

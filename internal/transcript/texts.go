@@ -42,12 +42,17 @@ type Texts struct {
 }
 
 // Keep counts a text and returns it, cut to the current length.
-func (b *Texts) Keep(s string) string {
+func (b *Texts) Keep(s string) string { return b.keep(s, cutText) }
+
+// KeepJSON is Keep for a tool call's input.
+func (b *Texts) KeepJSON(s string) string { return b.keep(s, cutJSON) }
+
+func (b *Texts) keep(s string, cut func(string, int) string) string {
 	if b.None {
 		return ""
 	}
 	if b.cut > 0 {
-		s = cutText(s, b.cut)
+		s = cut(s, b.cut)
 	}
 	b.kept += len(s)
 	return s
@@ -57,18 +62,6 @@ func (b *Texts) Keep(s string) string {
 func cutJSON(s string, n int) string {
 	short, _ := rawjson.Shorten(s, rawjson.Limit{Max: n})
 	return short
-}
-
-// KeepJSON is Keep for a tool call's input.
-func (b *Texts) KeepJSON(s string) string {
-	if b.None {
-		return ""
-	}
-	if b.cut > 0 {
-		s = cutJSON(s, b.cut)
-	}
-	b.kept += len(s)
-	return s
 }
 
 // Join is Keep for a further part of a text that is kept. w has the memory in which the text

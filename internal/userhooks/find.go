@@ -3,8 +3,11 @@ package userhooks
 import (
 	"cmp"
 	"encoding/hex"
+	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/otelmap/spanid"
@@ -115,7 +118,8 @@ func (f *plainRun) pair(kind hook.Kind, t *hook.Tool) {
 	}
 	if w := f.Waiting[key]; kind == hook.KindToolEnd && len(w) > 0 {
 		f.Call = w[0]
-		if f.Waiting[key] = w[1:]; len(w) == 1 {
+		f.Waiting[key] = w[1:]
+		if len(w) == 1 {
 			delete(f.Waiting, key)
 		}
 		return
@@ -139,4 +143,41 @@ func inOrder(before, ev *plainMark) bool {
 		return before.Kind == hook.KindToolStart && ev.Kind == hook.KindToolEnd
 	}
 	return ev.Time.After(before.Time) && !ev.StoredAt.Before(before.StoredAt)
+}
+
+// storedEvent is the event that hooks run for, as the spool holds it.
+type storedEvent struct {
+	config *config.Config
+	spool  *spool.Spool
+	hash   uint64 // of the event's payload
+}
+
+// find sets the hash, 16 hexadecimal digits, and opens the spool.
+func (e *storedEvent) find(hash string) (err error) {
+	if e.hash, err = strconv.ParseUint(hash, 16, 64); err != nil {
+		return fmt.Errorf("--about %q: want 16 hex digits", hash)
+	}
+	if e.spool == nil {
+		e.spool, err = spool.Open(e.config.SpoolDir(), spool.Options{Sync: e.config.SpoolSync == "always"})
+	}
+	return err
+}
+
+// parent is the traceparent of the event's span as [Parent] finds it. dir is the
+// folder for what is remembered.
+func (e *storedEvent) parent(find Finder, dir, session string) (string, error) {
+	return Parent(e.spool, find, dir, session, e.hash, e.config.IdleTimeout)
+}
+
+// record stores what the hooks did beside the event. now is when they had ended.
+func (e *storedEvent) record(raw hook.Raw, out *Outcome, now time.Time) error {
+	payload, err := out.Record(e.hash, !e.config.Textless())
+	if payload == nil || err != nil {
+		return err
+	}
+	terms, _ := e.config.Terms() // the event's record names the rules
+	return e.spool.Append(&spool.Record{
+		Host: cline.Host, Session: out.Call.Session, Event: cline.HookRunsEvent, At: now, Cwd: raw.Cwd,
+		TraceParent: raw.TraceParent, Settings: terms.String(), Payload: payload,
+	})
 }

@@ -154,7 +154,8 @@ func (l *lookup) readOn(s *spool.Session, run knownRun) (own string) {
 func (l *lookup) span(records []*spool.Record, whole bool) (own string, run knownRun, err error) {
 	plain := &plainRun{Fresh: whole}
 	plain.read(l.session, records, l.idle)
-	if own, run.Root = plain.span(l.session, l.about); own != "" {
+	own, run.Root = plain.span(l.session, l.about)
+	if own != "" {
 		run.Plain = plain
 		return own, run, nil
 	}

@@ -12,8 +12,8 @@ import (
 // How often the product has what makes a function hard to read. The numbers may only fall:
 // who lowers one writes the new one here.
 const (
-	assigning = 392 // variables that the head of an if or a switch gives another value
-	embedding = 158 // embedded fields of structs
+	assigning = 362 // variables that the head of an if or a switch gives another value
+	embedding = 157 // embedded fields of structs
 	mostPaths = 25  // a function's cyclomatic complexity, but for those of branchy
 )
 
@@ -24,7 +24,6 @@ var branchy = map[string]int{
 	"internal/deliver/fill.go send":                     26,
 	"internal/deliver/reading.go due":                   28,
 	"internal/deliver/session.go once":                  28,
-	"internal/importer/importer.go newRuns":             27,
 	"internal/install/settings/plan.go PlanUninstall":   26,
 	"internal/install/settings/status.go Status":        27,
 	"internal/install/settings/wanted.go judge":         27,

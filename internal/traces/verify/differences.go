@@ -86,7 +86,7 @@ func (s *Sums) differences(host string, files *agentfiles.Session, clean func(st
 		clean = func(text string) string { return text }
 	}
 	c := &comparison{
-		Sums: s, files: files, host: host, lacks: agentfiles.LacksOf(host), clean: clean, ours: make(map[string]bool),
+		Sums: s, files: files, host: host, lacks: agentfiles.LacksOf(host), clean: clean, ours: make(map[string]bool), alike: make(map[alike][]string),
 	}
 	for _, q := range s.calls {
 		c.ours[q.agent] = true
@@ -120,9 +120,6 @@ func (c *comparison) add(d Difference) {
 // note adds one thing of many that may differ in the same way; run is that of the trace which
 // has it, less than 0 for none.
 func (c *comparison) note(kind Kind, run int, inTrace, inFiles, id string) {
-	if c.alike == nil {
-		c.alike = make(map[alike][]string)
-	}
 	k := alike{kind: kind, inTrace: inTrace, files: inFiles}
 	if run >= 0 {
 		k.trace = c.trace(run)
@@ -171,7 +168,7 @@ func (c *comparison) addNoted(what string) {
 			Trace: k.trace, Kind: k.kind, What: text, InTrace: k.inTrace, InFiles: k.files, File: c.fileOf(ids[0]), IDs: ids,
 		})
 	}
-	c.alike = nil
+	clear(c.alike)
 }
 
 // differ notes a difference of two values that are known.

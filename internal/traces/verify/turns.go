@@ -14,8 +14,10 @@ import (
 //go:embed outcomes.txt
 var outcomes string
 
-// shows reports that an agent's files show an outcome.
-func shows(host, outcome string) bool { return strings.Contains(outcomes, "\n"+host+" "+outcome+": ") }
+// showsFailed reports that an agent's files show that a turn has failed.
+func showsFailed(host string) bool {
+	return strings.Contains(outcomes, "\n"+host+" "+otelmap.OutcomeFailed+": ")
+}
 
 // early is how much earlier than the hook that begins a run an agent may write a row of it.
 const early = 10 * time.Second
@@ -86,8 +88,8 @@ func (c *comparison) homes(turns []*agentfiles.Turn, runs []run) []int {
 				best, homes[i] = away, k
 			}
 		}
-		if homes[i] < 0 && n > 0 && (lasts(turns[n-1], r) || r.asked && c.host == "cline") {
-			homes[i] = n - 1
+		if homes[i] < 0 && n > 0 && (!r.begun.After(turns[n-1].Last.Add(early)) || r.asked && c.host == "cline") {
+			homes[i] = n - 1 // it was under way
 		}
 		if homes[i] < 0 && !r.asked && n < len(turns) && !turns[n].Asked() && turns[n].At.Before(r.end) {
 			homes[i] = n // what is left of it begins later
@@ -97,11 +99,6 @@ func (c *comparison) homes(turns []*agentfiles.Turn, runs []run) []int {
 		}
 	}
 	return homes
-}
-
-// lasts reports that a turn was under way when a run began.
-func lasts(t *agentfiles.Turn, r run) bool {
-	return !r.begun.After(t.Last.Add(early))
 }
 
 // follows reports that a run is the next part of a turn.
@@ -125,7 +122,7 @@ func (c *comparison) compareOutcome(t *agentfiles.Turn, r run) {
 		theirs = otelmap.OutcomeCompleted
 	case t.Cut || r.outcome == otelmap.OutcomeCompleted:
 		theirs = otelmap.OutcomeInterrupted
-	case r.outcome == otelmap.OutcomeFailed && shows(c.host, otelmap.OutcomeFailed):
+	case r.outcome == otelmap.OutcomeFailed && showsFailed(c.host):
 		theirs = otelmap.OutcomeInterrupted // the files show nothing
 	default:
 		return
@@ -133,7 +130,7 @@ func (c *comparison) compareOutcome(t *agentfiles.Turn, r run) {
 	stopped := r.outcome == otelmap.OutcomeInterrupted || r.outcome == otelmap.OutcomeCancelled
 	switch {
 	case theirs == r.outcome, theirs == otelmap.OutcomeInterrupted && stopped:
-	case r.outcome == otelmap.OutcomeFailed && !shows(c.host, otelmap.OutcomeFailed): // after an answer
+	case r.outcome == otelmap.OutcomeFailed && !showsFailed(c.host): // after an answer
 	case stopped && c.lacks.CutTurns && c.stoppedIn(r):
 	default:
 		c.add(Difference{

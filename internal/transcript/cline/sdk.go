@@ -245,7 +245,8 @@ func (l *messageLog) addUser(c transcript.Content, at time.Time) {
 		var failed bool
 		r.Text, failed = resultText(b.Content)
 		r.ID, r.Agent, r.Name, r.At, r.Row = b.ToolUseID, l.agent, cmp.Or(b.Name, r.Name), at, l.row
-		if r.Status = hook.ToolOK; failed || b.IsError {
+		r.Status = hook.ToolOK
+		if failed || b.IsError {
 			r.Status, _ = cline.SDKOutcome(r.Text)
 		}
 		l.results = append(l.results, r)
@@ -272,7 +273,8 @@ func wholeCalls(calls []hook.ToolResult, whole func(id, name string) bool, path 
 		path = ""
 	}
 	for i := range calls {
-		if calls[i].File = path; path == "" {
+		calls[i].File = path
+		if path == "" {
 			calls[i].Row = 0
 		}
 	}

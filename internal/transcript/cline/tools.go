@@ -51,7 +51,8 @@ func (c *classicTools) reply(blocks transcript.Content, at time.Time) {
 // Cline's hooks.
 func (c *classicTools) ask(r hook.ToolResult) {
 	r.Status = hook.ToolUnknown // until it is answered
-	if r.Row = c.row; r.Name != "" && r.Name != "attempt_completion" {
+	r.Row = c.row
+	if r.Name != "" && r.Name != "attempt_completion" {
 		c.calls, c.asked, c.told = append(c.calls, r), append(c.asked, c.row), append(c.told, false)
 	}
 }

@@ -207,7 +207,7 @@ func (l *log) add(r *row) {
 			l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: d.Text("message"), ErrorType: d.Text("errorType")}
 		}
 	case abort:
-		l.cancel(r.at)
+		l.leave(hook.ToolCancelled, r.at) // what was running
 		l.caughtUp, l.refused = true, false
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	default:
@@ -255,7 +255,8 @@ func (l *log) addPrompt(r *row) {
 		}
 		return
 	}
-	if l.caughtUp = false; !l.refused && !r.typed() {
+	l.caughtUp = false
+	if !l.refused && !r.typed() {
 		return
 	}
 	l.flush()
@@ -405,7 +406,8 @@ func (l *log) addAnswer(r *row) {
 		}
 		return
 	}
-	if l.end = nil; len(calls) == 0 {
+	l.end = nil
+	if len(calls) == 0 {
 		l.complete(r.at, text)
 	}
 }
@@ -461,9 +463,6 @@ func (l *log) addResult(r *row) {
 	res.Text = l.Texts.Keep(cmp.Or(text, failure.Text("message")))
 	l.Results = append(l.Results, res)
 }
-
-// cancel ends the calls that were running when the user interrupted the turn.
-func (l *log) cancel(at time.Time) { l.leave(hook.ToolCancelled, at) }
 
 // leave adds the calls without a result.
 func (l *log) leave(status hook.ToolStatus, at time.Time) {

@@ -43,7 +43,7 @@ var Agent = transcript.Reader{
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
 	path, err := find(ctx, f, q)
-	if errors.Is(err, transcript.ErrNotFound) && live(q) {
+	if errors.Is(err, transcript.ErrNotFound) && q.Path != "" { // a hook has named it
 		return &hook.Transcript{Session: q.Session, Pending: true, Undecided: true}, nil
 	}
 	if err != nil {
@@ -77,9 +77,6 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 	}
 	return l.end.Kind, l.end.At, nil
 }
-
-// live reports that hooks have named the file.
-func live(q transcript.Query) bool { return q.Path != "" }
 
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
 	var dirs []string

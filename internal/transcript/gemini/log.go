@@ -78,7 +78,8 @@ func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path str
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
 	t.Folders = hook.Union(transcript.AddFolders(nil, "", h.folders), l.Folders)
-	if t.Cwd, t.Pending = projectDir(ctx, f, path), pending; gone || len(paths) == 0 {
+	t.Cwd, t.Pending = projectDir(ctx, f, path), pending
+	if gone || len(paths) == 0 {
 		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}
 	return t, errors.Join(err, listed)
@@ -111,7 +112,8 @@ func (l *log) link(a *hook.Subagent, calls []hook.ToolResult, last time.Time) {
 			continue
 		}
 		if named := strings.Contains(r.Name, "agent") || strings.Contains(r.Name, "investigator") || strings.Contains(r.Name, "help"); of == nil || named {
-			if of = r; named {
+			of = r
+			if named {
 				break
 			}
 		}

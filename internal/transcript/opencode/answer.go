@@ -59,7 +59,8 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 		}
 	}
 	// A message is completed when its calls have ended, a request when they are known.
-	if c.End = completed; !last.IsZero() && (completed.IsZero() || last.Before(completed)) && len(c.ToolCallIDs) > 0 {
+	c.End = completed
+	if !last.IsZero() && (completed.IsZero() || last.Before(completed)) && len(c.ToolCallIDs) > 0 {
 		c.End = last
 	}
 	if c.End.Before(c.Start) && !c.End.IsZero() {

@@ -180,7 +180,8 @@ func olderMessages(ctx context.Context, f *transcript.Files, dir, session string
 		if transcript.CheckID("message id", m.id) == nil {
 			for _, path := range jsonFiles(filepath.Join(dir, "part", m.id)) {
 				p, err := object(ctx, f, path)
-				if errs = append(errs, f.Rest(path, err)); err == nil {
+				errs = append(errs, f.Rest(path, err))
+				if err == nil {
 					m.parts = append(m.parts, p)
 				}
 			}

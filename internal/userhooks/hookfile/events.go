@@ -7,7 +7,6 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/internal/userhooks/plain"
 )
 
 // Events returns Claude's names of the events that can occur on Cline, in the
@@ -31,9 +30,6 @@ func EventsOf(handlers []Handler) []string {
 func HasTool(event string) bool {
 	return event == "PreToolUse" || event == "PostToolUse" || event == "PostToolUseFailure"
 }
-
-// hasMatcher reports whether a matcher means something on the event that is read.
-func (r *reading) hasMatcher() bool { return plain.HasMatcher(r.event) }
 
 // hasTool is HasTool for the event that is read. Claude Code asks for permission
 // with two more.

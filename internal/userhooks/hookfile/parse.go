@@ -11,6 +11,7 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/userhooks/plain"
 )
 
 // SyntaxError says that a file is no JSON object, and where.
@@ -240,7 +241,7 @@ func (r *reading) group(n *jsonedit.Node, runs bool) {
 			runs = false
 		} else {
 			r.matcher = r.str(m)
-			if runs && !r.hasMatcher() && r.matcher != "" && r.matcher != "*" {
+			if runs && !plain.HasMatcher(r.event) && r.matcher != "" && r.matcher != "*" {
 				r.problem(m.Start, false, "the matcher has no effect: %s has none, so the hooks run each time", r.event)
 			}
 		}

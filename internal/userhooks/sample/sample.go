@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,7 +122,8 @@ func (q Request) Payload(root string, now time.Time) (*Payload, error) {
 		p.Text = "a result that hookspan hooks test made up"
 	}
 	if e.Tool() && p.Tool == "" {
-		if p.Tool = "execute_command"; q.Dialect != "" && q.Dialect != Classic {
+		p.Tool = "execute_command"
+		if q.Dialect != "" && q.Dialect != Classic {
 			p.Tool = "run_commands"
 		}
 	}
@@ -374,4 +376,68 @@ func (p *Payload) output() any {
 		return p.Text
 	}
 	return list
+}
+
+// Field is a member of a Request, by its flag.
+type Field string
+
+// The members.
+const (
+	FieldEvent   Field = "event"
+	FieldTool    Field = "tool"
+	FieldInput   Field = "json"
+	FieldResult  Field = "result"
+	FieldPrompt  Field = "prompt"
+	FieldDialect Field = "dialect"
+)
+
+// FieldError is about members of a Request, which it names by their flags.
+type FieldError struct {
+	format string
+	args   []any
+}
+
+func wrong(format string, args ...any) error { return &FieldError{format, args} }
+
+func (e *FieldError) Error() string { return e.With(func(f Field) string { return "--" + string(f) }) }
+
+// With is the text of the error with other names of the members.
+func (e *FieldError) With(name func(Field) string) string {
+	args := slices.Clone(e.args)
+	for i, a := range args {
+		if f, ok := a.(Field); ok {
+			args[i] = name(f)
+		}
+	}
+	return fmt.Sprintf(e.format, args...)
+}
+
+// Cline's wire forms, as --dialect spells them. The next core has the SDK's tools.
+const (
+	Classic = "classic"
+	Next    = "next"
+	SDK     = "sdk"
+)
+
+// Tools returns the tools that hookspan knows, those of one name side by side.
+func Tools() []translate.Sample { return translate.Samples() }
+
+// in reports whether a dialect has the tool.
+func in(t translate.Sample, dialect string) bool {
+	return t.Dialect == "" || (t.Dialect == Classic) == (dialect == Classic)
+}
+
+// ToolNames returns Cline's names of the tools.
+func ToolNames() []string {
+	var names []string
+	for _, t := range Tools() {
+		names = append(names, t.Name)
+	}
+	return slices.Compact(names)
+}
+
+// KnownTool reports whether a tool has the name, Cline's or Claude Code's. A name of
+// the form server__tool may be an MCP server's.
+func KnownTool(name string) bool {
+	return strings.Contains(name, "__") || slices.ContainsFunc(Tools(), func(t translate.Sample) bool { return t.Name == name || t.Claude == name })
 }

@@ -79,7 +79,8 @@ func (c *Call) classicInput(p place, params map[string]any) (out, fixed map[stri
 	member := "content"
 	switch c.Tool {
 	case "execute_command":
-		if member = "command"; c.Model != "" && !strings.Contains(c.Model, "gemini") {
+		member = "command"
+		if c.Model != "" && !strings.Contains(c.Model, "gemini") {
 			return params, nil
 		}
 	case "write_to_file", "replace_in_file", "new_rule":

@@ -55,16 +55,12 @@ func openOutput(text string) (shape, rawjson.Object, error) {
 	return shapePlain, nil, nil
 }
 
-// answerKeys are the top-level members that Claude Code acts on.
-func answerKeys() []string {
-	return []string{"continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", hookSpecificOutput, "async"}
-}
-
 const hookSpecificOutput = "hookSpecificOutput"
 
 // answers reports that a member is there that Claude Code acts on.
 func answers(o rawjson.Object) bool {
-	return slices.ContainsFunc(answerKeys(), func(key string) bool { return o.Lookup(key) != nil })
+	keys := []string{"continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", hookSpecificOutput, "async"}
+	return slices.ContainsFunc(keys, func(key string) bool { return o.Lookup(key) != nil })
 }
 
 // isAsync reports whether a hook continues by itself. It may say so in the first of

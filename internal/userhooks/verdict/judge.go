@@ -268,7 +268,8 @@ func (j *judgement) decide(o rawjson.Object, d Decision, reason string) {
 	case !j.decision:
 		j.ignore(o, "decision")
 	default:
-		if j.decided, j.reason = true, cut(reason); j.exit == blocksFeedback {
+		j.decided, j.reason = true, cut(reason)
+		if j.exit == blocksFeedback {
 			j.v.Feedback = append(j.v.Feedback, orUnsaid(j.reason))
 			return
 		}

@@ -32,7 +32,8 @@ func Merge(event string, vs []Verdict) Verdict {
 		if v.Decision != NoDecision && v.Decision.rank() == m.Decision.rank() && v.Reason != "" {
 			reasons = append(reasons, v.Reason)
 		}
-		if m.Stop = m.Stop || v.Stop; v.Stop && v.StopReason != "" {
+		m.Stop = m.Stop || v.Stop
+		if v.Stop && v.StopReason != "" {
 			stopReasons = append(stopReasons, v.StopReason)
 		}
 		if v.UpdatedInput != nil {

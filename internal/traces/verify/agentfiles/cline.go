@@ -63,7 +63,8 @@ func openCline(r *file) func([]byte) {
 
 func (r *file) row(i int, at float64) {
 	r.line = i + 1
-	if r.at = (time.Time{}); at > 0 {
+	r.at = time.Time{}
+	if at > 0 {
 		r.at = time.UnixMilli(int64(at))
 	}
 }

@@ -24,11 +24,7 @@ type geminiRow struct {
 	Messages []geminiRow
 }
 
-// geminiFile is a session's file while it is read.
-type geminiFile struct{ *file }
-
 func openGemini(r *file) func([]byte) {
-	c := &geminiFile{file: r}
 	folder := filepath.Base(filepath.Dir(r.path))
 	r.sub = folder != "chats"
 	inChats := !r.sub || filepath.Base(filepath.Dir(filepath.Dir(r.path))) == "chats"
@@ -48,7 +44,7 @@ func openGemini(r *file) func([]byte) {
 			}
 			r.session = cmp.Or(row.SessionID, r.session)
 		}
-		c.take(row, line)
+		r.gemini(row, line)
 	})
 }
 
@@ -69,68 +65,69 @@ var (
 	geminiWords = []string{"System: Potential loop detected.", "You have exceeded the time limit"}
 )
 
-func (c *geminiFile) take(row *geminiRow, line []byte) {
-	c.at = timeOf(row.Timestamp)
-	c.kind("gemini-cli", row.Type, line)
+// gemini takes a row, and those in it.
+func (r *file) gemini(row *geminiRow, line []byte) {
+	r.at = timeOf(row.Timestamp)
+	r.kind("gemini-cli", row.Type, line)
 	switch row.Type {
 	case "user":
-		c.of() // may be older than the first request
-		c.unauthorized(row.Content)
+		r.of() // may be older than the first request
+		r.unauthorized(row.Content)
 		text := joined(blocks(row.Content))
 		begins := func(start string) bool { return strings.HasPrefix(text, start) }
 		switch {
-		case c.sub || hostText(text):
+		case r.sub || hostText(text):
 		case begins("System: Potential loop detected."):
-			c.unclear = true // the program may end the turn
+			r.unclear = true // the program may end the turn
 		case begins("User steering update"):
-			c.typed(1, row.ID, typedIn(text))
+			r.typed(1, row.ID, typedIn(text))
 		case !slices.ContainsFunc(geminiWords, begins):
-			c.prompt(1, row.ID, text)
+			r.prompt(1, row.ID, text)
 		}
 	case "gemini", "qwen":
 		if t := row.Tokens; t != nil {
-			c.request(1, row.ID, row.Model, counted(t.Input+t.Tool, t.Output+t.Thoughts, t.Cached, 0))
+			r.request(1, row.ID, row.Model, counted(t.Input+t.Tool, t.Output+t.Thoughts, t.Cached, 0))
 		}
 		for i := range row.ToolCalls {
 			q := &row.ToolCalls[i]
-			c.call(q.ID, q.Name)
-			c.delegated = c.delegated || q.Name == "complete_task" && !c.sub
+			r.call(q.ID, q.Name)
+			r.delegated = r.delegated || q.Name == "complete_task" && !r.sub
 			if known("success error cancelled", q.Status) && q.Status != "" {
 				text := ""
 				if len(q.Result) > 0 {
 					text = strings.TrimPrefix(string(cmp.Or(q.Result[0].FunctionResponse.Response.Error, q.Result[0].FunctionResponse.Response.Output)), `"`)
 				}
-				c.result(q.ID, geminiStatus(q.Status, text, string(q.ResultDisplay)))
+				r.result(q.ID, geminiStatus(q.Status, text, string(q.ResultDisplay)))
 			}
 		}
-		if !c.sub {
-			c.says(len(row.ToolCalls) == 0)
+		if !r.sub {
+			r.says(len(row.ToolCalls) == 0)
 		}
 	case "error":
-		c.answered, c.unclear = false, true
-		c.lasts()
+		r.answered, r.unclear = false, true
+		r.lasts()
 	case "info":
 		if unquoted(row.Content) == "Request cancelled." {
-			c.interrupt()
+			r.interrupt()
 		}
 	}
 	for i := range row.Messages {
-		c.take(&row.Messages[i], line)
+		r.gemini(&row.Messages[i], line)
 	}
 }
 
 // unauthorized adds the calls of tools that a subagent does not have, which only the answer to
 // them names.
-func (c *geminiFile) unauthorized(content jsontext.Value) {
+func (r *file) unauthorized(content jsontext.Value) {
 	for _, p := range value[[]struct {
 		FunctionResponse struct {
 			ID, Name string
 			Response struct{ Error string }
 		}
 	}](content) {
-		if r := p.FunctionResponse; strings.HasPrefix(r.Response.Error, "Unauthorized tool call: ") {
-			c.call(r.ID, r.Name)
-			c.result(r.ID, Bad)
+		if q := p.FunctionResponse; strings.HasPrefix(q.Response.Error, "Unauthorized tool call: ") {
+			r.call(q.ID, q.Name)
+			r.result(q.ID, Bad)
 		}
 	}
 }

@@ -122,7 +122,8 @@ func (c *opencodeFile) older() error {
 		paths, _ := filepath.Glob(filepath.Join(storage, "storage", folder, id, "*.json")) // the pattern is good
 		for _, path := range paths {
 			text, failed := regular.Read(path, regular.Options{})
-			if err = errors.Join(err, failed); failed == nil {
+			err = errors.Join(err, failed)
+			if failed == nil {
 				take(strings.TrimSuffix(filepath.Base(path), ".json"), string(text))
 			}
 		}
