@@ -27,7 +27,7 @@ type files struct {
 
 // runFiles is what belongs to one run. The requests are copies.
 type runFiles struct {
-	calls   []hook.LLMCall
+	calls   []hook.Request
 	results []*hook.ToolResult
 	prompts []*hook.Prompt
 	agents  []*hook.Subagent
@@ -54,8 +54,8 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		return s
 	}
 	p := b.places(tr.Prompts)
-	for i := range tr.Calls {
-		c := tr.Calls[i]
+	for i := range tr.Requests {
+		c := tr.Requests[i]
 		run := p.call(&c)
 		for _, id := range c.ToolCallIDs {
 			key := callKey{c.Agent, id}
@@ -101,7 +101,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		f.ends[e.Turn] = append(f.ends[e.Turn], e)
 	}
 	for _, s := range f.shares {
-		slices.SortStableFunc(s.calls, func(x, y hook.LLMCall) int {
+		slices.SortStableFunc(s.calls, func(x, y hook.Request) int {
 			return cmp.Or(x.Start.Compare(y.Start), cmp.Compare(x.ID, y.ID))
 		})
 	}
@@ -251,7 +251,7 @@ func (p *places) report(agent string, r *Run, items []*item) {
 // call returns the run of a request: that of its agent whenever it was made, else that of
 // its turn or its time. The end of a request that broke off with its turn becomes the
 // turn's.
-func (p *places) call(c *hook.LLMCall) *Run {
+func (p *places) call(c *hook.Request) *Run {
 	if t := p.agents[c.Agent]; t != nil {
 		return first(t.at(instantOf(c.Start)))
 	}

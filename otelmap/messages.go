@@ -241,7 +241,7 @@ func prompts(events []*tracepb.Span_Event, task string) (out []said) {
 
 // exchange is a request to the model with what its agent's request before left to answer.
 type exchange struct {
-	*hook.LLMCall
+	*hook.Request
 	start, end time.Time
 	// prompts are those that were added since the request before.
 	prompts []said

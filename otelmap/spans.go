@@ -35,7 +35,7 @@ type mapping struct {
 	// agentNames are the kinds of the subagents, callsBy the calls by the agent that made them.
 	agentNames map[string]string
 	callsBy    map[string][]*call
-	calls      []hook.LLMCall
+	calls      []hook.Request
 	// agentCalls are the places of the calls of each subagent.
 	agentCalls map[string][]int
 	// provider and model are what the run was asked to use.

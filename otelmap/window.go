@@ -21,7 +21,7 @@ const agentLag = 2 * time.Second
 // broke reports whether a request of the lead agent was under way when its turn ended,
 // and failed then. The turn's end is then that of the request, or of the part of the
 // turn before this one.
-func (r *Run) broke(c *hook.LLMCall) (end time.Time, ok bool) {
+func (r *Run) broke(c *hook.Request) (end time.Time, ok bool) {
 	at := func(end time.Time) bool {
 		return !c.Start.After(end) && c.End.After(end) && !c.End.After(end.Add(endLag))
 	}

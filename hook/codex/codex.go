@@ -68,8 +68,8 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 
 // request reads what a hook of a request says of it, nil before 0.171: it had no ids. That of
 // a compaction is a request, too. One that failed has no response.
-func request(p rawjson.Object) *hook.LLMCall {
-	c := &hook.LLMCall{RequestID: p.Text("request_id"), ID: p.Text("response_id"), Model: p.Text("model")}
+func request(p rawjson.Object) *hook.Request {
+	c := &hook.Request{RequestID: p.Text("request_id"), ID: p.Text("response_id"), Model: p.Text("model")}
 	if c.RequestID == "" {
 		return nil
 	}

@@ -225,7 +225,7 @@ func TestTextsLoseWhatTheTaskRemovedOnce(t *testing.T) {
 			tr := &hook.Transcript{ToolResults: []hook.ToolResult{call}}
 			if q.Whole == nil { // a reading of whole texts need not have others
 				tr.Prompts = []hook.Prompt{{At: at(0), Text: "deploy with password=" + secret + " and password=" + name}}
-				tr.Calls = []hook.LLMCall{{Start: at(9000), Text: "password=Zq55hJ8kWd2f"}} // a later task's
+				tr.Requests = []hook.Request{{Start: at(9000), Text: "password=Zq55hJ8kWd2f"}} // a later task's
 			}
 			return tr, nil
 		}}, nil

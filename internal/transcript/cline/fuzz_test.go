@@ -36,7 +36,7 @@ func FuzzClassic(f *testing.F) {
 		tr := read()
 		checkCalls(t, tr)
 		seen := make(map[string]bool)
-		for _, c := range tr.Calls {
+		for _, c := range tr.Requests {
 			if seen[c.ID] {
 				t.Errorf("two calls have the id %q", c.ID)
 			}
@@ -55,10 +55,10 @@ func FuzzSDK(f *testing.F) {
 			log := messageLog{last: time.UnixMilli(1).UTC(), tools: make(map[string]hook.ToolResult)}
 			_ = log.decode(t.Context(), bytes.NewReader(data)) // what was read before an error counts
 			var tr hook.Transcript
-			tr.Calls, tr.ToolResults, tr.Prompts = log.calls, log.results, log.prompts
-			for i := 1; i < len(tr.Calls); i++ {
-				if tr.Calls[i].Start.Before(tr.Calls[i-1].Start) {
-					tr.Calls = tr.Calls[:i] // sorted later, over all agents
+			tr.Requests, tr.ToolResults, tr.Prompts = log.calls, log.results, log.prompts
+			for i := 1; i < len(tr.Requests); i++ {
+				if tr.Requests[i].Start.Before(tr.Requests[i-1].Start) {
+					tr.Requests = tr.Requests[:i] // sorted later, over all agents
 					break
 				}
 			}

@@ -434,8 +434,8 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 	// Of a refused request it is the provider's answer.
 	message = cmp.Or(rawjson.Members([]byte(message)).Members("error").Text("message"), message)
 	class := errorClass(failure)
-	l.Calls = append(l.Calls, hook.LLMCall{
-		Kind: hook.CallRequest, ID: l.timeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
+	l.Calls = append(l.Calls, hook.Request{
+		Kind: hook.RequestSingle, ID: l.timeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
 		Provider: l.provider, Model: l.model, Error: cmp.Or(class, unclassed), Message: message,
 	})
 	l.words, l.asked = nil, nil

@@ -50,7 +50,7 @@ type log struct {
 	// answers are the requests as the rows of answers have them, which count where no
 	// telemetry does: it may be switched on later. due reports that telemetry reported the
 	// answer that comes next.
-	answers []hook.LLMCall
+	answers []hook.Request
 	due     bool
 	before  time.Time // that of the row before
 
@@ -118,7 +118,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 			}
 		}
 	}
-	l.Calls = slices.DeleteFunc(l.Calls, func(c hook.LLMCall) bool { return !known[c.Agent] })
+	l.Calls = slices.DeleteFunc(l.Calls, func(c hook.Request) bool { return !known[c.Agent] })
 	l.Results = slices.DeleteFunc(l.Results, func(r hook.ToolResult) bool { return !known[r.Agent] })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
@@ -255,8 +255,8 @@ func (l *log) addUsage(r *row, parts []part) (added bool) {
 	if l.due = false; u == nil || reported {
 		return false
 	}
-	c := hook.LLMCall{
-		Kind: hook.CallRequest, ID: r.Text("uuid"), Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
+	c := hook.Request{
+		Kind: hook.RequestSingle, ID: r.Text("uuid"), Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
 		Model: r.Text("model"), Text: l.Texts.Keep(textOf(parts)), Usage: usageOf(u, &answerCounts),
 	}
 	if c.Start.IsZero() || c.Start.After(c.End) {
@@ -287,7 +287,7 @@ func (l *log) noteReported(u *hook.Usage) {
 }
 
 // unreportedRequests returns the requests of answers that no telemetry reports.
-func (l *log) unreportedRequests() []hook.LLMCall {
+func (l *log) unreportedRequests() []hook.Request {
 	if l.agent != "" && l.lastCall(l.agent) >= 0 {
 		return nil
 	}
@@ -302,7 +302,7 @@ func (l *log) lastCall(agent string) int {
 	return -1
 }
 
-func (s *session) addCalls(calls ...hook.LLMCall) {
+func (s *session) addCalls(calls ...hook.Request) {
 	for _, c := range calls {
 		s.newest[c.Agent], s.places[callKey{c.Agent, c.ID}] = len(s.Calls), len(s.Calls)
 		s.Calls = append(s.Calls, c)
@@ -416,8 +416,8 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 	default:
 		turn = l.turn
 	}
-	call := hook.LLMCall{
-		Kind: hook.CallRequest, ID: o.Text("response_id"), Turn: turn, Agent: agent, Start: began, End: at,
+	call := hook.Request{
+		Kind: hook.RequestSingle, ID: o.Text("response_id"), Turn: turn, Agent: agent, Start: began, End: at,
 		Provider: o.Text("auth_type"), Model: o.Text("model"),
 	}
 	switch o.Text("event.name") {
