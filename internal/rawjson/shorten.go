@@ -3,7 +3,6 @@ package rawjson
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -42,6 +41,7 @@ func Shorten(text string, l Limit) (short string, left int) {
 			return text, 0
 		}
 		v, _ = Parse([]byte(text))
+		v = sorted(v)
 	}
 	most := min(l.Max, len(text))
 	keep := min(most, l.Each)
@@ -100,25 +100,27 @@ func (s *shortener) value(v any) any {
 		}
 		n := 0
 		for _, e := range v[len(out):] {
-			o, _ := e.(map[string]any)
-			n += weight(o[ellipsis], len(o) == 1)
+			f := Field{}
+			if o, _ := e.(Ordered); len(o) == 1 {
+				f = o[0]
+			}
+			n += weight(f)
 		}
 		if n > 0 {
-			out = append(out, map[string]any{ellipsis: n})
+			out = append(out, Ordered{{ellipsis, n}})
 		}
 		s.left += n
 		return out
-	case map[string]any:
-		out, n := make(map[string]any), 0
-		for i, name := range slices.Sorted(maps.Keys(v)) {
-			if i < s.members {
-				out[name] = s.value(v[name])
-			} else {
-				n += weight(v[name], name == ellipsis)
-			}
+	case Ordered:
+		out, n := make(Ordered, 0, min(len(v), s.members+1)), 0
+		for _, f := range v[:min(len(v), s.members)] {
+			out = append(out, Field{f.Name, s.value(f.Value)})
+		}
+		for _, f := range v[len(out):] {
+			n += weight(f)
 		}
 		if n > 0 {
-			out[ellipsis] = n
+			out = append(out, Field{ellipsis, n})
 		}
 		s.left += n
 		return out
@@ -126,11 +128,38 @@ func (s *shortener) value(v any) any {
 	return v
 }
 
+// sorted returns a value with the members of objects in the order of their names, the count of
+// those that were left out before as the last.
+func sorted(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = sorted(v[i])
+		}
+	case map[string]any:
+		o := make(Ordered, 0, len(v))
+		for name, m := range v {
+			o = append(o, Field{name, sorted(m)})
+		}
+		slices.SortFunc(o, func(a, b Field) int {
+			switch ellipsis {
+			case a.Name:
+				return 1
+			case b.Name:
+				return -1
+			}
+			return strings.Compare(a.Name, b.Name)
+		})
+		return o
+	}
+	return v
+}
+
 // weight is 1, or what a count of what was left out before says.
-func weight(v any, isCount bool) int {
-	if number, ok := v.(json.Number); ok && isCount {
+func weight(f Field) int {
+	if number, ok := f.Value.(json.Number); ok && f.Name == ellipsis {
 		n, _ := number.Int64()
-		return int(max(1, n))
+		return int(min(max(1, n), math.MaxInt32))
 	}
 	return 1
 }

@@ -32,6 +32,8 @@ func TestShorten(t *testing.T) {
 		{"a long number", `{"b":` + strings.Repeat("1", 100) + `}`, Limit{Max: 20, Characters: true}, `{"…":1}`, 1},
 		{"what was left out before counts", `[1,2,{"…":6}]`, Limit{Max: 11, Characters: true}, `[1,{"…":7}]`, 7},
 		{"members that were left out before", `{"a":12,"b":12,"…":6}`, Limit{Max: 14, Characters: true}, `{"a":12,"…":7}`, 7},
+		{"members with names behind the mark's", `{"中":1,"…":1}`, Limit{Max: 10}, `{"…":2}`, 2},
+		{"counts that are no counts", `[1,2,{"…":9223372036854775807},{"…":1e400},{"…":-5}]`, Limit{Max: 22}, `[1,{"…":2147483650}]`, 2147483650},
 		{"a count of another kind", `{"a":[1,2,3],"b":{"…":6},"c":"`, Limit{}, `"{\"a\":[1,2,3],\"b\":{\"…\":6},\"c\":\""`, 0},
 		{"deep", strings.Repeat("[", 5000) + strings.Repeat("]", 5000), Limit{Max: 20, Characters: true}, `[{"…":1}]`, 1},
 		{"no room for the count", `[1,2,3,4,5]`, Limit{Max: 4}, `[]`, 5},
@@ -94,9 +96,14 @@ func FuzzShorten(f *testing.F) {
 // BenchmarkShorten has texts of which the second is twice the first.
 func BenchmarkShorten(b *testing.B) {
 	for _, n := range []int{100_000, 200_000} {
+		var members strings.Builder
+		for i := range n {
+			fmt.Fprintf(&members, `"k%d":1,`, i)
+		}
 		for name, text := range map[string]string{
 			"elements": "[" + strings.Repeat(`"abc",`, n) + "1]",
 			"objects":  "[" + strings.Repeat(`{"a":[1,"text of some length"]},`, n/5) + "1]",
+			"members":  "{" + members.String() + `"z":1}`,
 			"text":     `{"a":"` + strings.Repeat(`line\n`, n) + `","b":1}`,
 		} {
 			for _, limit := range []int{200, n} {

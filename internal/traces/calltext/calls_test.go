@@ -1,6 +1,7 @@
 package calltext
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,6 +78,44 @@ func TestWholeCallsAreReadOncePerTraceAndSession(t *testing.T) {
 		if want := fmt.Sprintf("%d of %d", i/(sessions*tasks), i%(sessions*tasks)); !strings.Contains(c.Arguments, want) {
 			t.Fatalf("call %d has %s, want %s", i, c.Arguments, want)
 		}
+	}
+}
+
+// TestCallsOfSeveralTasksLoseWhatTheirTasksRemoved has a value that only the prompt of its task
+// shows to be a secret. The last of the session's tasks is long after it.
+func TestCallsOfSeveralTasksLoseWhatTheirTasksRemoved(t *testing.T) {
+	const secret, folder = "Xk29vQ7wLp3z", "Rt81mN4bVc6y"
+	f := finder(t, claude.Agent, nil)
+	f.Agent = func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) {
+		return transcript.Reader{Read: func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+			tr := &hook.Transcript{Prompts: []hook.Prompt{{At: at(0), Text: "deploy with password=" + secret + " and password=" + folder}}}
+			for n, when := range []time.Time{at(1), at(9000)} {
+				tr.ToolResults = append(tr.ToolResults, hook.ToolResult{ID: fmt.Sprint(n), Name: "Write", At: when, Input: `{"content":"` + secret + " " + folder + `"}`})
+			}
+			return tr, nil
+		}}, nil
+	}
+	tasks := make(map[string]*store.Trace)
+	var calls []store.Call
+	for n, start := range []int{0, 8999} {
+		id, task := fmt.Sprintf("%032x", n+1), trace("claude-code", "s", "claude")
+		task.TraceID, task.Started, task.Ended = id, at(start), at(start+2)
+		span := &tracepb.Span{
+			SpanId: []byte{1, 0, 0, 0, 0, 0, 0, byte(n)}, StartTimeUnixNano: otlp.UnixNano(at(start)), EndTimeUnixNano: otlp.UnixNano(at(start + 1)),
+			Attributes: otlpTexts(otelmap.KeyOperation, otelmap.OpExecuteTool, otelmap.KeyToolName, "Write", otelmap.KeyToolCallID, fmt.Sprint(n)),
+		}
+		scope := task.ResourceSpans[0].ScopeSpans[0]
+		if scope.Spans = append(scope.Spans, span); n == 0 {
+			scope.Spans[0].Attributes = append(scope.Spans[0].Attributes, otlpTexts(otelmap.KeyWorkingDirectory, "/src/"+folder)...)
+		}
+		tasks[id] = task
+		calls = append(calls, store.Call{Trace: id, Span: otlp.SpanID(span), Host: "claude-code", Session: "s"})
+	}
+	if err := f.Calls(t.Context(), func(id string) (*store.Trace, error) { return tasks[id], nil }, calls); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"content":"[REDACTED:assigned-secret] ` + folder + `"}`; calls[0].Arguments != want {
+		t.Errorf("got %s, want %s", calls[0].Arguments, want)
 	}
 }
 

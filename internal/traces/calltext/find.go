@@ -96,10 +96,18 @@ func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trac
 			}
 			cwd := QueryOf(t).Cwd
 			if folders[cwd] == nil {
-				folders[cwd] = new(chosen)
+				folders[cwd] = &chosen{of: &store.Trace{Summary: t.Summary}}
 			}
 			in, whole = folders[cwd], view.Rows(t)
-			in.of = t
+			// What one of the tasks removes is removed from the texts of all.
+			of := in.of
+			of.ResourceSpans = append(of.ResourceSpans, t.ResourceSpans...)
+			if t.Started.Before(of.Started) {
+				of.Started = t.Started
+			}
+			if t.Ended.After(of.Ended) {
+				of.Ended = t.Ended
+			}
 			clear(places)
 			for at := range whole {
 				places[whole[at].SpanID()] = at
