@@ -40,7 +40,10 @@ func Shorten(text string, l Limit) (short string, left int) {
 		return "", 0
 	}
 	l.Max, l.Each = cmp.Or(l.Max, math.MaxInt), cmp.Or(l.Each, math.MaxInt)
-	raw := bytes.ToValidUTF8([]byte(text), []byte("\ufffd"))
+	raw := []byte(text)
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	}
 	if Check(raw) != nil {
 		raw = AppendString(nil, string(raw))
 	}
@@ -55,8 +58,9 @@ func Shorten(text string, l Limit) (short string, left int) {
 	}
 	keep := s.keep
 	s.keep, s.elements = min(keep, cmp.Or(l.Least, 14)), 1
-	s.raise(&s.members, 0, most)
-	s.raise(&s.elements, 0, most)
+	parts := min(most, len(s.all)) // no list and no object has more
+	s.raise(&s.members, 0, parts)
+	s.raise(&s.elements, 0, parts)
 	s.raise(&s.keep, s.keep, keep)
 	if s.fits() {
 		return string(s.out), s.left
@@ -199,9 +203,12 @@ func (l Limit) cut(quoted []byte, keep int) []byte {
 		return []byte(`""`)
 	}
 	for {
-		next := end + characterLen(quoted[end:])
-		room -= l.size(quoted[end:next])
-		if room < 0 {
+		next, size := end+1, 1
+		if c := quoted[end]; c == '\\' || c >= utf8.RuneSelf {
+			next += characterLen(quoted[end:]) - 1
+			size = l.size(quoted[end:next])
+		}
+		if room -= size; room < 0 {
 			return append(bytes.Clone(quoted[:end]), ellipsis+`"`...)
 		}
 		end = next
