@@ -175,14 +175,14 @@ var table = [...]variable{
 	{name: "OTEL_SERVICE_NAME", kind: "text", allowed: "any text", doc: "The service.name of the spans. Unset: service.name in OTEL_RESOURCE_ATTRIBUTES, else the agent's name."},
 	{name: "OTEL_RESOURCE_ATTRIBUTES", kind: "resource", allowed: "key=value pairs with commas between them, values percent-encoded", doc: "Attributes of the spans' resource."},
 	{name: tracesExporter, kind: "text", allowed: "none, or any other name, which has no effect", doc: "none switches the otlp destination off, unless HOOKSPAN_EXPORTERS names it."},
-	{name: "OTEL_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most attributes of a span, an event and a link that otlp gets. This and the next limits count in your env file and the machine-wide file alone, and for otlp alone."},
-	{name: "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest text of an attribute that otlp gets, in characters. JSON stays JSON."},
-	{name: "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for spans."},
-	{name: "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, which it replaces for spans."},
-	{name: "OTEL_SPAN_EVENT_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most events of a span that otlp gets: the newest."},
-	{name: "OTEL_SPAN_LINK_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most links of a span that otlp gets."},
-	{name: "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for events."},
-	{name: "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", own: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for links."},
+	{name: "OTEL_ATTRIBUTE_COUNT_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most attributes of a span, an event and a link that otlp gets. This and the next limits count in your env file and the machine-wide file alone, and for otlp alone."},
+	{name: "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Longest text of an attribute that otlp gets, in characters. JSON stays JSON."},
+	{name: "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for spans."},
+	{name: "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT, which it replaces for spans."},
+	{name: "OTEL_SPAN_EVENT_COUNT_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most events of a span that otlp gets: the newest."},
+	{name: "OTEL_SPAN_LINK_COUNT_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "Most links of a span that otlp gets."},
+	{name: "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for events."},
+	{name: "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for links."},
 	{name: stabilityOptIn, kind: "text", allowed: "a comma list; gen_ai_latest_experimental has a meaning here", doc: "With gen_ai_latest_experimental, otlp and file get the names of the latest GenAI conventions (see Names in a trace), if their address is in the same place, the env file or the environment."},
 	{name: "OTEL_SDK_DISABLED", byDefault: "false", kind: "otelbool", allowed: "true, false", doc: "Switches recording off, as HOOKSPAN_DISABLED does."},
 }
@@ -311,10 +311,10 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 	var found []candidate
 	for i, s := range sources {
 		raw := s.vars[v.name]
-		if !s.has(v.name) || !s.counts(v.name) || s.replaced && !v.texts && !v.guards && !v.own {
+		if !s.has(v.name) || !s.counts(v.name) || s.replaced && !v.texts && !v.guards && !v.fileOnly {
 			continue
 		}
-		if v.own && s.from == ofEnvironment {
+		if v.fileOnly && s.from == ofEnvironment {
 			c.ineffective[v.name] = true
 			continue
 		}

@@ -63,7 +63,7 @@ func (c *Config) hold(machine *source, others []source) (errs []error) {
 		}
 		for _, s := range others {
 			raw := s.vars[row.name]
-			if !s.has(row.name) || row.name == configFile || row.own && s.from == ofEnvironment || machine.permits(row, &s) {
+			if !s.has(row.name) || row.name == configFile || row.fileOnly && s.from == ofEnvironment || machine.permits(row, &s) {
 				continue
 			}
 			delete(s.vars, row.name)

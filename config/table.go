@@ -34,9 +34,9 @@ type variable struct {
 	// lowest and highest are the bounds of a number.
 	lowest, highest string
 	// secret keeps the value out of all output. texts and guards mark the variables about
-	// texts and about the user's hooks that the environment may only tighten, own those that
+	// texts and about the user's hooks that the environment may only tighten, fileOnly those that
 	// count in the user's env file and the machine-wide file alone.
-	secret, texts, guards, own bool
+	secret, texts, guards, fileOnly bool
 }
 
 // withoutEffect are standard variables that have no meaning here: every run is sent, from

@@ -173,7 +173,7 @@ type Event struct {
 	Tool *Tool
 	// Request is what a KindAside event says about a request to the model: its RequestID when
 	// it begins, and the ID of the response and the tokens when it has ended.
-	Request *LLMCall `json:",omitempty"`
+	Request *Request `json:",omitempty"`
 	// Folders are those of a workspace that has several, the main one first.
 	Folders []string `json:",omitempty"`
 	// Attrs are further facts, such as compaction sizes, in a stable order.

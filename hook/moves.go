@@ -73,7 +73,7 @@ func (t *Transcript) Leave(off func(cwd string) bool) {
 		}
 		return is
 	}
-	t.Calls = slices.DeleteFunc(t.Calls, func(c LLMCall) bool {
+	t.Requests = slices.DeleteFunc(t.Requests, func(c Request) bool {
 		if c.End.IsZero() {
 			return at(c.Agent, c.Start)
 		}

@@ -29,8 +29,8 @@ type Transcript struct {
 	// its turns that this one has copied. What was copied is not in the transcript.
 	Origin     string `json:",omitempty"`
 	OriginTurn string `json:",omitempty"`
-	// Calls are the requests made to the model, by start time.
-	Calls []LLMCall
+	// Requests are those made to the model, by start time.
+	Requests []Request
 	// Prompts are the texts the user submitted, by time.
 	Prompts []Prompt
 	// ToolResults are the results of tool calls, in the file's order. They count
@@ -88,34 +88,34 @@ type Unread struct {
 	Reason string
 }
 
-// CallKind distinguishes a request from a host's sum over requests that it no longer
+// RequestKind distinguishes a request from a host's sum over requests that it no longer
 // lists.
-type CallKind uint8
+type RequestKind uint8
 
-// The kinds of call.
+// The kinds of request.
 const (
-	// CallRequest is one request to the model.
-	CallRequest CallKind = iota
-	// CallDeleted is the sum of requests removed by restoring a checkpoint.
-	CallDeleted
-	// CallSubagents is the sum of the requests of subagents that have no
+	// RequestSingle is one request to the model.
+	RequestSingle RequestKind = iota
+	// RequestsDeleted is the sum of requests removed by restoring a checkpoint.
+	RequestsDeleted
+	// RequestsOfSubagents is the sum of the requests of subagents that have no
 	// records.
-	CallSubagents
-	// CallUnlisted is what the host says that a session took beyond its requests.
-	CallUnlisted
+	RequestsOfSubagents
+	// RequestsUnlisted is what the host says that a session took beyond its requests.
+	RequestsUnlisted
 )
 
-// LLMCall is one request to a language model, or a host's sum of several.
-type LLMCall struct {
-	Kind CallKind
-	// ID identifies the call in every read of the files: a message id, else "req-"
+// Request is one request to a language model, or a host's sum of several.
+type Request struct {
+	Kind RequestKind
+	// ID identifies the request in every read of the files: a message id, else "req-"
 	// and the start in milliseconds.
 	ID string
 	// RequestID is the provider's id of the request.
 	RequestID string
-	// Turn is the turn the call was made for, as in Event.
+	// Turn is the turn the request was made for, as in Event.
 	Turn string
-	// Agent is the subagent that made the call; empty for the lead agent.
+	// Agent is the subagent that made the request; empty for the lead agent.
 	Agent string
 	// Start and End are the request's times. End is zero while it runs.
 	Start time.Time
@@ -141,7 +141,7 @@ type LLMCall struct {
 	ToolCallIDs []string
 }
 
-// Usage is the token count of a call, as the host reports it, and its cost.
+// Usage is the token count of a request, as the host reports it, and its cost.
 type Usage struct {
 	// Input is the host's input count. Some providers include the cache counts,
 	// see InputIncludesCache.

@@ -75,7 +75,7 @@ func (m *mapping) findUnnamed() {
 	if !m.opts.Agent.Unnamed {
 		return
 	}
-	for _, t := range m.own.agents {
+	for _, t := range m.fromFiles.agents {
 		if m.run.agents[t.ID] != nil {
 			continue
 		}

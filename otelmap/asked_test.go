@@ -87,7 +87,7 @@ func TestRequestBeginsAfterItsPrompt(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := &hook.Transcript{Calls: []hook.LLMCall{{ID: "c", Start: ev(tt.begin, 0).Time, End: ev(tt.end, 0).Time, Model: "m"}}}
+			tr := &hook.Transcript{Requests: []hook.Request{{ID: "c", Start: ev(tt.begin, 0).Time, End: ev(tt.end, 0).Time, Model: "m"}}}
 			b := build(Options{}, Carry{}, logged(tt.events...))
 			for _, s := range spansOf(b, b.Runs(far)[0], tr) {
 				if value(s, KeyOperation) != OpChat {

@@ -56,13 +56,13 @@ func (d *drawn) work(w *worker) {
 		id := "m" + strconv.Itoa(len(d.requests))
 		begin := d.at()
 		d.now += 0.3
-		c := hook.LLMCall{ID: id, Turn: w.turn, Agent: w.id, Model: "m", Start: begin, End: d.at(), Usage: &hook.Usage{Input: 1}}
+		c := hook.Request{ID: id, Turn: w.turn, Agent: w.id, Model: "m", Start: begin, End: d.at(), Usage: &hook.Usage{Input: 1}}
 		d.requests = append(d.requests, id)
 		d.now += 0.01
 		w.busy = "c" + strconv.Itoa(len(d.calls))
 		d.calls = append(d.calls, w.busy)
 		c.ToolCallIDs = []string{w.busy}
-		d.tr.Calls = append(d.tr.Calls, c)
+		d.tr.Requests = append(d.tr.Requests, c)
 		d.add(w, turnTool(d.now, hook.KindToolStart, w.turn, "Read", w.busy))
 		return
 	}
@@ -235,7 +235,7 @@ func (d *drawn) String() string {
 		}
 		b.WriteByte('\n')
 	}
-	for _, c := range d.tr.Calls {
+	for _, c := range d.tr.Requests {
 		fmt.Fprintf(&b, "%9.2f to %.2f request %s turn %q agent %q\n", c.Start.Sub(epoch).Seconds(), c.End.Sub(epoch).Seconds(), c.ID, c.Turn, c.Agent)
 	}
 	return b.String()
@@ -252,7 +252,7 @@ func TestAnAgentThatWorksOnTakesNoRequestOfTheLead(t *testing.T) {
 		asAgent(turnTool(3, hook.KindToolStart, "p1", "Read", "c1"), "x", "Explore"), turnPrompt(4, "p3"),
 	)
 	at := func(s float64) time.Time { return epoch.Add(time.Duration(s * float64(time.Second))) }
-	tr := &hook.Transcript{Calls: []hook.LLMCall{{ID: "m0", Turn: "p1", Model: "m", Start: at(0.2), End: at(0.4), Usage: &hook.Usage{Input: 1}}}}
+	tr := &hook.Transcript{Requests: []hook.Request{{ID: "m0", Turn: "p1", Model: "m", Start: at(0.2), End: at(0.4), Usage: &hook.Usage{Input: 1}}}}
 	later := func(from int, c Carry) string {
 		b := buildTurns(c, events[from:])
 		for _, r := range b.Runs(at(3600)) {

@@ -11,15 +11,15 @@ import (
 // instead counts in this order: a report of its end or of its being stopped, the agent's
 // file, the newest list of those at work. Later events of the agent open its turn again.
 
-// hearOf ends the agents that an event says to work no more.
-func (s *segmenter) hearOf(it *item) {
+// endAgents ends the agents that an event says to work no more.
+func (s *segmenter) endAgents(it *item) {
 	news := s.b.background[it]
 	if news == nil {
 		return
 	}
 	for _, end := range news.Ended {
 		r := s.agentRuns[end.ID]
-		if r == nil || r.agents[end.ID].over() != never {
+		if r == nil || r.agents[end.ID].end() != never {
 			continue
 		}
 		a := r.agents[end.ID]
@@ -53,7 +53,7 @@ func (s *segmenter) rename(it *item) {
 	}
 	found := ""
 	for id, a := range asking.agents {
-		if a.kind == it.AgentType && a.over() == never {
+		if a.kind == it.AgentType && a.end() == never {
 			if found != "" {
 				return
 			}
@@ -91,7 +91,7 @@ func (s *segmenter) endByFiles() {
 	}
 	for _, r := range s.runs {
 		for id, a := range r.agents {
-			if end, known := s.b.agentEnds[id]; known && a.over() == never && a.endedAt(&end) {
+			if end, known := s.b.agentEnds[id]; known && a.end() == never && a.endedAt(&end) {
 				a.ended = s.b.ending(a, end)
 			}
 		}

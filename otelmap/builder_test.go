@@ -369,13 +369,13 @@ func TestBackgroundAgentBelongsToItsFirstRun(t *testing.T) {
 
 func TestSubagentUsageCountsOnceInItsRun(t *testing.T) {
 	cost := 0.5
-	call := func(id, agent string, sec float64) hook.LLMCall {
-		return hook.LLMCall{
+	call := func(id, agent string, sec float64) hook.Request {
+		return hook.Request{
 			ID: id, Agent: agent, Start: ev(sec, 0).Time, End: ev(sec+0.1, 0).Time, Model: "m",
 			Usage: &hook.Usage{Input: 10, Output: 1, CostUSD: &cost},
 		}
 	}
-	tr := &hook.Transcript{Calls: []hook.LLMCall{call("l1", "", 0.5), call("a1", "ag", 4), call("l2", "", 4.5), call("a2", "ag", 6.5), call("l3", "", 8.5)}}
+	tr := &hook.Transcript{Requests: []hook.Request{call("l1", "", 0.5), call("a1", "ag", 4), call("l2", "", 4.5), call("a2", "ag", 6.5), call("l3", "", 8.5)}}
 	b := build(Options{}, Carry{}, background())
 	runs := b.Runs(far)
 	var got []string

@@ -13,7 +13,7 @@ import (
 func TestSubagentCoversItsRequests(t *testing.T) {
 	start := time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
-	call := hook.LLMCall{Kind: hook.CallRequest, ID: "r", Turn: "t", Agent: "sub", Start: at(4000), End: at(5122), Model: "m"}
+	call := hook.Request{Kind: hook.RequestSingle, ID: "r", Turn: "t", Agent: "sub", Start: at(4000), End: at(5122), Model: "m"}
 	for name, ended := range map[string]bool{"an end": true, "no end": false} {
 		b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true}}, Carry{})
 		offset := int64(0)
@@ -33,7 +33,7 @@ func TestSubagentCoversItsRequests(t *testing.T) {
 		add(6000, hook.KindRunComplete, "")
 		found := false
 		for _, r := range b.Runs(start.Add(24 * time.Hour)) {
-			for _, s := range spansOf(b, r, &hook.Transcript{Calls: []hook.LLMCall{call}}) {
+			for _, s := range spansOf(b, r, &hook.Transcript{Requests: []hook.Request{call}}) {
 				if otlp.Text(s.GetAttributes(), KeyAgent) != "sub" {
 					continue
 				}

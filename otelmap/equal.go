@@ -13,7 +13,7 @@ import (
 func (m *mapping) unclaimedResults(k toolKey) []*hook.ToolResult {
 	if m.unclaimed == nil {
 		m.unclaimed, m.taken = make(map[toolKey][]*hook.ToolResult), make(map[*hook.ToolResult]bool)
-		for _, r := range m.own.results {
+		for _, r := range m.fromFiles.results {
 			k := toolKey{name: r.Name, input: maphash.String(m.seed, r.Input)}
 			m.unclaimed[k] = append(m.unclaimed[k], r)
 		}

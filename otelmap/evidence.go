@@ -85,7 +85,7 @@ func (m *mapping) unreported() (n int) {
 			}
 		}
 	}
-	for _, r := range m.own.results {
+	for _, r := range m.fromFiles.results {
 		if r.Agent == "" && r.ID != "" && tools[r.Name] && !reported[r.ID] && !reported[""] {
 			n++
 		}

@@ -15,7 +15,7 @@ import (
 // to one run at most. All runs share it, and it does not change.
 type files struct {
 	tr     *hook.Transcript
-	shares map[RunID]*share
+	shares map[RunID]*runFiles
 	// agents are the subagents by id, ends the ends of turns by turn, asked the ends of
 	// the answers that ask for a call, in order.
 	agents map[string]*hook.Subagent
@@ -25,9 +25,9 @@ type files struct {
 	timeless []*hook.ToolResult
 }
 
-// share is what belongs to one run. The requests are copies.
-type share struct {
-	calls   []hook.LLMCall
+// runFiles is what belongs to one run. The requests are copies.
+type runFiles struct {
+	calls   []hook.Request
 	results []*hook.ToolResult
 	prompts []*hook.Prompt
 	agents  []*hook.Subagent
@@ -39,23 +39,23 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		return f
 	}
 	f := &files{
-		tr: tr, shares: make(map[RunID]*share), agents: make(map[string]*hook.Subagent),
+		tr: tr, shares: make(map[RunID]*runFiles), agents: make(map[string]*hook.Subagent),
 		ends: make(map[string][]*hook.TurnEnd), asked: make(map[callKey][]time.Time),
 	}
-	of := func(r *Run) *share {
+	of := func(r *Run) *runFiles {
 		if r == nil {
-			return &share{}
+			return &runFiles{}
 		}
 		s := f.shares[r.ID]
 		if s == nil {
-			s = &share{}
+			s = &runFiles{}
 			f.shares[r.ID] = s
 		}
 		return s
 	}
 	p := b.places(tr.Prompts)
-	for i := range tr.Calls {
-		c := tr.Calls[i]
+	for i := range tr.Requests {
+		c := tr.Requests[i]
 		run := p.call(&c)
 		for _, id := range c.ToolCallIDs {
 			key := callKey{c.Agent, id}
@@ -101,7 +101,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		f.ends[e.Turn] = append(f.ends[e.Turn], e)
 	}
 	for _, s := range f.shares {
-		slices.SortStableFunc(s.calls, func(x, y hook.LLMCall) int {
+		slices.SortStableFunc(s.calls, func(x, y hook.Request) int {
 			return cmp.Or(x.Start.Compare(y.Start), cmp.Compare(x.ID, y.ID))
 		})
 	}
@@ -215,7 +215,7 @@ func (b *Builder) places(prompts []hook.Prompt) *places {
 			}
 			if i+1 < len(*t) {
 				next := (*t)[i+1].run.agents[id].items[0].at()
-				s.to = max(s.from, s.run.agents[id].over(), min(s.to, next-1))
+				s.to = max(s.from, s.run.agents[id].end(), min(s.to, next-1))
 			}
 			end, known = s.to, true
 		}
@@ -251,7 +251,7 @@ func (p *places) report(agent string, r *Run, items []*item) {
 // call returns the run of a request: that of its agent whenever it was made, else that of
 // its turn or its time. The end of a request that broke off with its turn becomes the
 // turn's.
-func (p *places) call(c *hook.LLMCall) *Run {
+func (p *places) call(c *hook.Request) *Run {
 	if t := p.agents[c.Agent]; t != nil {
 		return first(t.at(instantOf(c.Start)))
 	}

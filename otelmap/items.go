@@ -223,7 +223,7 @@ func (b *Builder) keep(e hook.Event) *item {
 // clean returns the event with its texts cleaned and cut.
 func (b *Builder) clean(e hook.Event) *item {
 	it := &item{
-		facts: b.share(&e), remarks: noRemarks, Kind: e.Kind, keyed: e.Key != "",
+		facts: b.sharedFacts(&e), remarks: noRemarks, Kind: e.Kind, keyed: e.Key != "",
 		time: instantOf(e.Time), stored: instantOf(e.StoredAt), Offset: e.Offset, last: e.Offset, Hash: e.Hash,
 	}
 	o := &b.opts
@@ -284,8 +284,8 @@ func (b *Builder) clean(e hook.Event) *item {
 // those of the turns long before it.
 const manyFacts = 256
 
-// share returns the event's facts, those of an earlier event if they are equal.
-func (b *Builder) share(e *hook.Event) *facts {
+// sharedFacts returns the event's facts, those of an earlier event if they are equal.
+func (b *Builder) sharedFacts(e *hook.Event) *facts {
 	f := facts{
 		e.Dialect, e.Name, e.Turn, e.Agent, e.ParentAgent, e.AgentType,
 		e.HostVersion, e.Provider, e.Model, e.Cwd, e.User, e.PermissionMode, e.TraceParent,

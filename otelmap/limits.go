@@ -24,9 +24,9 @@ type Limits struct {
 	Length, OtherLength int
 }
 
-// leastText is the length in characters, with quotes, to which texts in JSON are cut at most. It
-// is longer than the words that messages are made of.
-const leastText = 22
+// leastText is the length in characters to which texts in JSON are cut at most. It is longer than
+// the words that messages are made of.
+const leastText = 20
 
 // WithLimits returns spans within limits; what is left out is counted in them. A text that
 // is JSON stays JSON: the texts in it are cut, then the first elements of a list left out or

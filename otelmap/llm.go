@@ -20,7 +20,7 @@ func (m *mapping) chats() {
 	seen := make(map[string]int)
 	exchanges := make(map[string][]*exchange)
 	for i := range m.calls {
-		if c := &m.calls[i]; c.Kind == hook.CallRequest {
+		if c := &m.calls[i]; c.Kind == hook.RequestSingle {
 			key := c.Agent + "/" + c.ID
 			key += "/" + strconv.Itoa(seen[key])
 			seen[key]++
@@ -48,7 +48,7 @@ func (m *mapping) effort() string {
 	return ""
 }
 
-func (m *mapping) chat(c *hook.LLMCall, key string) *exchange {
+func (m *mapping) chat(c *hook.Request, key string) *exchange {
 	if c.Model == "" && m.turns() {
 		// A failed request names no model.
 		c.Model = m.model
@@ -58,7 +58,7 @@ func (m *mapping) chat(c *hook.LLMCall, key string) *exchange {
 		parent = m.root.SpanID()
 	}
 	start, end := m.chatTimes(c)
-	x := &exchange{LLMCall: c, start: start, end: latest(start, end)}
+	x := &exchange{Request: c, start: start, end: latest(start, end)}
 	m.plan(m.run.ID.spanID("chat", key), parent, start, end, func() *tracepb.Span { return m.chatMessage(x) })
 	return x
 }
@@ -108,7 +108,7 @@ func (m *mapping) chatMessage(c *exchange) *tracepb.Span {
 // chatTimes returns when a request began and ended. A host writes the request to
 // its files before it calls the hook that opens the run or the agent, so that the
 // request begins no earlier than these.
-func (m *mapping) chatTimes(c *hook.LLMCall) (start, end time.Time) {
+func (m *mapping) chatTimes(c *hook.Request) (start, end time.Time) {
 	start, end = latest(c.Start, m.start), c.End
 	if asked := m.run.asked(); c.Agent == "" && !m.turns() && (end.IsZero() || !end.Before(asked)) {
 		start = latest(start, asked)
@@ -147,7 +147,7 @@ func (m *mapping) noteStart(c *call) {
 // firstCall returns when the first call began that a subagent's request asked for, zero
 // if that is not known. The file of an agent may date the request later than a hook
 // dates the call: a subagent's rows can reach the file late.
-func (m *mapping) firstCall(c *hook.LLMCall) (first time.Time) {
+func (m *mapping) firstCall(c *hook.Request) (first time.Time) {
 	for _, id := range c.ToolCallIDs {
 		at, ok := m.begun[callKey{c.Agent, id}]
 		if ok && at != never && (first.IsZero() || at.Time().Before(first)) {
@@ -178,8 +178,8 @@ var finishReasons = map[string]string{
 func (m *mapping) usage(a *attrs, agent string) {
 	var sum *hook.Usage
 	var total, requests int64
-	add := func(c *hook.LLMCall) {
-		if c.Kind == hook.CallRequest {
+	add := func(c *hook.Request) {
+		if c.Kind == hook.RequestSingle {
 			requests++
 		}
 		u := c.Usage
@@ -223,7 +223,7 @@ func (m *mapping) usage(a *attrs, agent string) {
 
 // usageEvents returns an event for each use of the model that has no span.
 func (m *mapping) usageEvents() []*tracepb.Span_Event {
-	sources := map[hook.CallKind]string{hook.CallDeleted: "deleted", hook.CallSubagents: "subagents", hook.CallUnlisted: "session"}
+	sources := map[hook.RequestKind]string{hook.RequestsDeleted: "deleted", hook.RequestsOfSubagents: "subagents", hook.RequestsUnlisted: "session"}
 	var events []*tracepb.Span_Event
 	for _, c := range m.calls {
 		if source := sources[c.Kind]; source != "" && c.Usage != nil {

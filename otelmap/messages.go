@@ -241,7 +241,7 @@ func prompts(events []*tracepb.Span_Event, task string) (out []said) {
 
 // exchange is a request to the model with what its agent's request before left to answer.
 type exchange struct {
-	*hook.LLMCall
+	*hook.Request
 	start, end time.Time
 	// prompts are those that were added since the request before.
 	prompts []said
@@ -255,7 +255,7 @@ type exchange struct {
 // converse gives each of an agent's requests, which are by start, its prompts and calls.
 func (m *mapping) converse(agent string, list []*exchange) {
 	byID, known := make(map[string][]*exchange), make(map[string]bool)
-	for _, c := range m.made[agent] {
+	for _, c := range m.callsBy[agent] {
 		known[c.id()] = true
 	}
 	for i, x := range list {
@@ -277,7 +277,7 @@ func (m *mapping) converse(agent string, list []*exchange) {
 		})
 		return of[max(0, n-1)]
 	}
-	for _, c := range m.made[agent] {
+	for _, c := range m.callsBy[agent] {
 		id, at := c.id(), c.start.Time()
 		switch of := byID[id]; {
 		case id != "" && of != nil:

@@ -31,14 +31,14 @@ func talk() ([]hook.Event, *hook.Transcript) {
 	notice.Key, notice.Prompt, notice.Attrs = "", "a notice", []hook.Attr{{Key: KeyPromptInjected, Value: true}}
 	stop := turnStop(7, "t1")
 	stop.Result = "done"
-	request := func(id string, from, to float64, c hook.LLMCall) hook.LLMCall {
-		c.Kind, c.ID, c.Turn, c.Start, c.End, c.Model, c.Usage = hook.CallRequest, id, "t1", at(from), at(to), "m", &hook.Usage{Input: 1, Output: 9, Reasoning: 4}
+	request := func(id string, from, to float64, c hook.Request) hook.Request {
+		c.Kind, c.ID, c.Turn, c.Start, c.End, c.Model, c.Usage = hook.RequestSingle, id, "t1", at(from), at(to), "m", &hook.Usage{Input: 1, Output: 9, Reasoning: 4}
 		return c
 	}
-	return []hook.Event{turnPrompt(0, "t1"), good, bad, end, failure, notice, stop}, &hook.Transcript{System: "be brief", Calls: []hook.LLMCall{
-		request("r1", 0.1, 1.9, hook.LLMCall{Text: "I look", Reasoning: "hm", ToolCallIDs: []string{"c1", "c2"}, ResponseModel: "m-1"}),
-		request("r2", 5, 6, hook.LLMCall{Text: "done", FinishReason: "end_turn"}),
-		request("r3", 6.1, 6.2, hook.LLMCall{Error: "overloaded"}),
+	return []hook.Event{turnPrompt(0, "t1"), good, bad, end, failure, notice, stop}, &hook.Transcript{System: "be brief", Requests: []hook.Request{
+		request("r1", 0.1, 1.9, hook.Request{Text: "I look", Reasoning: "hm", ToolCallIDs: []string{"c1", "c2"}, ResponseModel: "m-1"}),
+		request("r2", 5, 6, hook.Request{Text: "done", FinishReason: "end_turn"}),
+		request("r3", 6.1, 6.2, hook.Request{Error: "overloaded"}),
 	}}
 }
 
@@ -148,9 +148,9 @@ func TestCallsWithoutAnIDAreInOrder(t *testing.T) {
 	}
 	events = append(events, ev(9, hook.KindRunComplete))
 	b := build(Options{}, Carry{}, logged(events...))
-	tr := &hook.Transcript{Calls: []hook.LLMCall{
-		{Kind: hook.CallRequest, ID: "r1", Start: at(1), End: at(2)},
-		{Kind: hook.CallRequest, ID: "r2", Start: at(5), End: at(6)},
+	tr := &hook.Transcript{Requests: []hook.Request{
+		{Kind: hook.RequestSingle, ID: "r1", Start: at(1), End: at(2)},
+		{Kind: hook.RequestSingle, ID: "r2", Start: at(5), End: at(6)},
 	}}
 	var got []string
 	for _, s := range spansOf(b, b.Runs(far)[0], tr) {
@@ -176,7 +176,7 @@ func TestCallsWithoutAnIDAreInOrder(t *testing.T) {
 // TestRunWithoutARequestKeepsItsTokens has usage that no span of a request carries.
 func TestRunWithoutARequestKeepsItsTokens(t *testing.T) {
 	b := build(Options{}, Carry{}, logged(ev(0, hook.KindRunStart), ev(9, hook.KindRunComplete)))
-	tr := &hook.Transcript{Calls: []hook.LLMCall{{Kind: hook.CallSubagents, ID: "s", Start: epoch.Add(time.Second), Usage: &hook.Usage{Input: 5, Output: 3}}}}
+	tr := &hook.Transcript{Requests: []hook.Request{{Kind: hook.RequestsOfSubagents, ID: "s", Start: epoch.Add(time.Second), Usage: &hook.Usage{Input: 5, Output: 3}}}}
 	root := spansOf(b, b.Runs(far)[0], tr)[0]
 	if n, ok := otlp.Integer(root.Attributes, KeyInputTokens); n != 5 || !ok || otlp.Find(root.Attributes, KeyRunInputTokens) != nil {
 		t.Errorf("%d tokens, %t: %v", n, ok, root.Attributes)

@@ -9,8 +9,9 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// This file has every name that hookspan puts on a span, a span event or a
-// resource, except what WithLatestNames adds. Standard names follow the OpenTelemetry
+// This file has the names that more than one place of hookspan puts on a span, a span
+// event or a resource. The decoders in hook name the attributes of their events, and
+// WithLatestNames adds its names. Standard names follow the OpenTelemetry
 // semantic conventions v1.41 (GenAI); hookspan's names begin with "hookspan.". The folder
 // registry describes them.
 

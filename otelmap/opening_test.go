@@ -29,8 +29,8 @@ func TestCutOffTurnKeepsItsRequests(t *testing.T) {
 		prompt(0, "first"), tool(300, hook.KindToolStart), tool(400, hook.KindToolEnd), // cut off
 		prompt(2000, "second"), {Host: "h", Session: "s", Kind: hook.KindRunComplete, Name: "End", Time: at(3000), StoredAt: at(3005), Hash: 9, Offset: 3000},
 	}
-	call := func(id string, from, to int) hook.LLMCall {
-		return hook.LLMCall{ID: id, Model: "m", Start: at(from), End: at(to), Usage: &hook.Usage{Input: 1}}
+	call := func(id string, from, to int) hook.Request {
+		return hook.Request{ID: id, Model: "m", Start: at(from), End: at(to), Usage: &hook.Usage{Input: 1}}
 	}
 	for _, tt := range []struct {
 		name    string
@@ -44,14 +44,14 @@ func TestCutOffTurnKeepsItsRequests(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := &hook.Transcript{
-				Prompts: tt.prompts,
-				Calls:   []hook.LLMCall{call("1", 20, 250), call("2", 380, 900), call("3", tt.second, 2900)},
+				Prompts:  tt.prompts,
+				Requests: []hook.Request{call("1", 20, 250), call("2", 380, 900), call("3", tt.second, 2900)},
 				ToolResults: []hook.ToolResult{
 					{ID: "c1", Name: "read", Input: "{}", Asked: at(250), At: at(395)},
 				},
 			}
 			if tt.prompts == nil {
-				tr.Calls[1].Start = at(300)
+				tr.Requests[1].Start = at(300)
 			}
 			b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Unnamed: true}}, Carry{})
 			for _, e := range events {
@@ -73,13 +73,13 @@ func TestCutOffTurnKeepsItsRequests(t *testing.T) {
 // stored the prompt. A fork's copy of another turn stays out: its prompt is another.
 func TestRequestsThatWereQuickerThanTheHookOfTheirPrompt(t *testing.T) {
 	at := func(sec float64) time.Time { return ev(sec, 0).Time }
-	call := func(id string, from, to float64) hook.LLMCall {
-		return hook.LLMCall{ID: id, Turn: "p1", Model: id, Start: at(from), End: at(to)}
+	call := func(id string, from, to float64) hook.Request {
+		return hook.Request{ID: id, Turn: "p1", Model: id, Start: at(from), End: at(to)}
 	}
 	b := buildTurns(Carry{}, logged(turnPrompt(10, "p1"), turnStop(12, "p1")))
 	tr := &hook.Transcript{
-		Prompts: []hook.Prompt{{At: at(7), Text: "copied", Turn: "p1"}, {At: at(9), Text: "do p1", Turn: "p1"}},
-		Calls:   []hook.LLMCall{call("copied", 7.1, 8), call("m1", 9.1, 9.5), call("m2", 9.6, 11)},
+		Prompts:  []hook.Prompt{{At: at(7), Text: "copied", Turn: "p1"}, {At: at(9), Text: "do p1", Turn: "p1"}},
+		Requests: []hook.Request{call("copied", 7.1, 8), call("m1", 9.1, 9.5), call("m2", 9.6, 11)},
 	}
 	runs := b.Runs(far)
 	if diff := cmp.Diff([]string{"completed: chat m1, chat m2"}, outline(b, runs, tr)); diff != "" {

@@ -131,7 +131,7 @@ type resultKey struct {
 func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
 	if m.results == nil {
 		m.results = &claims{lists: make(map[resultKey][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
-		for _, r := range slices.Concat(m.own.results, m.files.timeless) {
+		for _, r := range slices.Concat(m.fromFiles.results, m.files.timeless) {
 			if r.At.IsZero() && r.Text == "" && (r.Status == hook.ToolUnknown || !r.Asked.IsZero()) {
 				continue // the call has none
 			}

@@ -11,8 +11,8 @@ import (
 // TestProviderOfTheModel has what names the provider: events, the agent's files, or
 // nothing, after which it is the agent's.
 func TestProviderOfTheModel(t *testing.T) {
-	call := func(provider, model string) []hook.LLMCall {
-		return []hook.LLMCall{{Kind: hook.CallRequest, ID: "r1", Turn: "t1", Start: epoch.Add(time.Second), End: epoch.Add(2 * time.Second), Provider: provider, Model: model}}
+	call := func(provider, model string) []hook.Request {
+		return []hook.Request{{Kind: hook.RequestSingle, ID: "r1", Turn: "t1", Start: epoch.Add(time.Second), End: epoch.Add(2 * time.Second), Provider: provider, Model: model}}
 	}
 	for name, c := range map[string]struct {
 		model                string
@@ -21,8 +21,8 @@ func TestProviderOfTheModel(t *testing.T) {
 	}{
 		"nothing names it":      {"", hook.Transcript{}, "anthropic", "", ""},
 		"events name the model": {"m", hook.Transcript{}, "anthropic", "", ""},
-		"files name it":         {"m", hook.Transcript{Calls: call("Bedrock", "m")}, "aws.bedrock", "Bedrock", "aws.bedrock"},
-		"files name the model":  {"", hook.Transcript{Calls: call("", "m")}, "anthropic", "", "anthropic"},
+		"files name it":         {"m", hook.Transcript{Requests: call("Bedrock", "m")}, "aws.bedrock", "Bedrock", "aws.bedrock"},
+		"files name the model":  {"", hook.Transcript{Requests: call("", "m")}, "anthropic", "", "anthropic"},
 		"files name the last":   {"m", hook.Transcript{Provider: "openai"}, "openai", "openai", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,13 +13,13 @@ type requests struct {
 	// began are the starts by the ids of the requests.
 	began map[string]time.Time
 	// turns are the lead agent's by turn, agents those of subagents.
-	turns, agents map[string][]*hook.LLMCall
+	turns, agents map[string][]*hook.Request
 }
 
 // add adds an event about a request.
 func (q *requests) add(e *hook.Event) {
 	if q.began == nil {
-		q.began, q.turns, q.agents = make(map[string]time.Time), make(map[string][]*hook.LLMCall), make(map[string][]*hook.LLMCall)
+		q.began, q.turns, q.agents = make(map[string]time.Time), make(map[string][]*hook.Request), make(map[string][]*hook.Request)
 	}
 	c := *e.Request
 	if c.ID == "" {
@@ -50,7 +50,7 @@ func (m *mapping) joinRequests() {
 	for i := range m.calls {
 		known[callKey{m.calls[i].Agent, m.calls[i].ID}] = i
 	}
-	join := func(c *hook.LLMCall) {
+	join := func(c *hook.Request) {
 		key := callKey{c.Agent, c.ID}
 		if i, ok := known[key]; ok {
 			if m.calls[i].RequestID == "" {
@@ -78,5 +78,5 @@ func (m *mapping) joinRequests() {
 			}
 		}
 	}
-	slices.SortStableFunc(m.calls, func(x, y hook.LLMCall) int { return x.Start.Compare(y.Start) })
+	slices.SortStableFunc(m.calls, func(x, y hook.Request) int { return x.Start.Compare(y.Start) })
 }

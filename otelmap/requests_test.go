@@ -18,7 +18,7 @@ func TestRequestsOfHooks(t *testing.T) {
 	start := time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	usage := func(in int64) *hook.Usage { return &hook.Usage{Input: in, InputIncludesCache: true} }
-	files := []hook.LLMCall{
+	files := []hook.Request{
 		{ID: "resp_1", Turn: "t", Start: at(1), End: at(2), Usage: usage(10)},
 		{ID: "resp_2", Turn: "t", Agent: "sub", Start: at(4), End: at(5), Usage: usage(20)},
 		{ID: "resp_3", Turn: "t", Start: at(7), End: at(8), Usage: usage(40)},
@@ -26,7 +26,7 @@ func TestRequestsOfHooks(t *testing.T) {
 	build := func() *Builder {
 		b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true}}, Carry{})
 		offset := int64(0)
-		add := func(s int, kind hook.Kind, agent string, c *hook.LLMCall) {
+		add := func(s int, kind hook.Kind, agent string, c *hook.Request) {
 			offset++
 			e := hook.Event{Host: "h", Session: "s", Turn: "t", Kind: kind, StoredAt: at(s), Offset: offset, Hash: uint64(offset), Agent: agent, Request: c} //nolint:gosec // small
 			if agent != "" {
@@ -39,7 +39,7 @@ func TestRequestsOfHooks(t *testing.T) {
 			if c.Agent != "" {
 				add(3, hook.KindRunStart, c.Agent, nil)
 			}
-			began, ended := &hook.LLMCall{RequestID: fmt.Sprint("req_", i)}, &hook.LLMCall{RequestID: fmt.Sprint("req_", i), ID: c.ID, Usage: c.Usage}
+			began, ended := &hook.Request{RequestID: fmt.Sprint("req_", i)}, &hook.Request{RequestID: fmt.Sprint("req_", i), ID: c.ID, Usage: c.Usage}
 			add(1+3*i, hook.KindAside, c.Agent, began)
 			add(2+3*i, hook.KindAside, c.Agent, ended)
 			if c.Agent != "" {
@@ -54,7 +54,7 @@ func TestRequestsOfHooks(t *testing.T) {
 		b := build()
 		runs := b.Runs(at(10))
 		var got, made []string
-		for s := range otlp.Spans([]*tracepb.ResourceSpans{b.OpenSpans(runs[0], &hook.Transcript{Calls: files[:n]}, at(10))}) {
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{b.OpenSpans(runs[0], &hook.Transcript{Requests: files[:n]}, at(10))}) {
 			in, _ := otlp.Integer(s.Attributes, KeyInputTokens)
 			if otlp.Text(s.Attributes, KeyOperation) == OpChat {
 				got = append(got, fmt.Sprintf("%s %s %d", otlp.Text(s.Attributes, KeyResponseID), otlp.Text(s.Attributes, KeyRequestID), in))

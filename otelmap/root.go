@@ -133,7 +133,7 @@ func (m *mapping) finish(agent string) string {
 		of = m.leadCalls()
 	}
 	for _, i := range slices.Backward(of) {
-		if c := &m.calls[i]; c.Kind == hook.CallRequest && c.Error == "" {
+		if c := &m.calls[i]; c.Kind == hook.RequestSingle && c.Error == "" {
 			if reason := cmp.Or(finishReasons[c.FinishReason], c.FinishReason); reason != "tool_call" {
 				return reason
 			}
@@ -156,7 +156,7 @@ func (m *mapping) leadCalls() (places []int) {
 // lastText returns the text of the lead agent's last answer.
 func (m *mapping) lastText() string {
 	for _, c := range slices.Backward(m.calls) {
-		if c.Agent == "" && c.Kind == hook.CallRequest {
+		if c.Agent == "" && c.Kind == hook.RequestSingle {
 			return c.Text
 		}
 	}
@@ -167,7 +167,7 @@ func (m *mapping) lastText() string {
 // record it in its files more exactly than in its hook.
 func (m *mapping) requestError() string {
 	for _, c := range slices.Backward(m.calls) {
-		if c.Agent == "" && c.Kind == hook.CallRequest {
+		if c.Agent == "" && c.Kind == hook.RequestSingle {
 			return c.Error
 		}
 	}
@@ -234,7 +234,7 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 		events = append(events, spanEvent(EventPrompt, at, texts(KeyText, m.opts.preview(prompt, m.opts.MaxInput))))
 	}
 	if !prompted {
-		for _, p := range m.own.prompts {
+		for _, p := range m.fromFiles.prompts {
 			prompt := m.opts.text(p.Text, MaxTaskRunes)
 			task = cmp.Or(task, prompt)
 			add(latest(p.At, m.start), prompt)

@@ -131,7 +131,7 @@ func (r *Run) lastAt() time.Time { return r.newest.Time() }
 // working reports that one of the run's agents has not stopped.
 func (r *Run) working() bool {
 	for _, a := range r.agents {
-		if a.over() == never {
+		if a.end() == never {
 			return true
 		}
 	}

@@ -178,11 +178,45 @@ func (s *segmenter) leave(r *Run, outcome string) {
 // even while a later run is open.
 func (s *segmenter) addAgentEvent(it *item) {
 	s.rename(it)
-	r, asking := s.agentRuns[it.Agent], s.turnRuns[it.Turn]
 	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
-	// What has ended without a report of the agent's may have been delivered: what the
-	// agent does then is a later part, whenever the log is read.
-	known := r != nil || asking != nil
+	known := s.agentRuns[it.Agent] != nil || s.turnRuns[it.Turn] != nil
+	r, asking := s.awake(it, begins)
+	switch {
+	case r != nil:
+		if r.agents[it.Agent].end() != never && asksAgain(r, asking, it, begins) {
+			r = nil // an agent that is asked again works for the run that asks
+		}
+	case s.b.turns() && it.Kind.Terminal() && it.AgentType == "":
+		// The host used an agent without a type for itself, not for the turn.
+		return
+	case asking == nil && !begins && !s.slept(it) && (known || s.known(it) || slices.Contains(s.b.carry.Agents, it.Agent)):
+		s.missed(it)
+		return
+	}
+	r = cmp.Or(r, asking)
+	if r == nil && it.Turn != "" {
+		r = s.beginForAgent(it)
+	}
+	// The parent agent's run is the best guess, then the open run.
+	r = cmp.Or(r, s.agentRuns[it.ParentAgent], s.open, s.last())
+	if r == nil && s.b.opts.Agent.Unnamed {
+		return // the agent's files have it in the run that it belongs to
+	}
+	if r == nil { // events of a subagent alone still make a run
+		r = s.begin(it)
+		r.items = nil
+	}
+	s.agentRuns[it.Agent] = r
+	if a := r.attachAgent(it, s.b.turns()); len(a.items) == 1 || begins {
+		s.working = append(s.working, a)
+	}
+}
+
+// awake returns the runs of the event's agent and turn that have not been silent for too
+// long. What has ended without a report of the agent's may have been delivered: what the
+// agent does then is a later part, whenever the log is read.
+func (s *segmenter) awake(it *item, begins bool) (r, asking *Run) {
+	r, asking = s.agentRuns[it.Agent], s.turnRuns[it.Turn]
 	lost := r != nil && r.agents[it.Agent].lost() && begins && !r.working()
 	if lost && asking == r {
 		asking = nil
@@ -193,37 +227,15 @@ func (s *segmenter) addAgentEvent(it *item) {
 	if s.silent(asking, it) {
 		asking = nil
 	}
-	if r == nil && s.b.turns() && it.Kind.Terminal() && it.AgentType == "" {
-		// The host used an agent without a type for itself, not for the turn.
-		return
+	return r, asking
+}
+
+// asksAgain reports that an event gives the agent of run r new work.
+func asksAgain(r, asking *Run, it *item, begins bool) bool {
+	if it.Kind == hook.KindRunStart {
+		return true
 	}
-	if r == nil && asking == nil && !begins && !s.slept(it) && (known || s.known(it) || slices.Contains(s.b.carry.Agents, it.Agent)) {
-		s.missed(it)
-		return
-	}
-	if r != nil && r.agents[it.Agent].over() != never && (it.Kind == hook.KindRunStart || asking != nil && asking != r && (begins || asking.turn != r.turn)) {
-		r = nil // an agent that is asked again works for the run that asks
-	}
-	r = cmp.Or(r, asking)
-	if r == nil && it.Turn != "" {
-		r = s.beginForAgent(it)
-	}
-	// The parent agent's run is the best guess, then the open run.
-	r = cmp.Or(r, s.agentRuns[it.ParentAgent], s.open, s.last())
-	switch {
-	case r != nil:
-	case s.b.opts.Agent.Unnamed:
-		// The agent's files have it in the run that it belongs to.
-		return
-	default:
-		// Events of a subagent alone still make a run.
-		r = s.begin(it)
-		r.items = nil
-	}
-	s.agentRuns[it.Agent] = r
-	if a := r.attachAgent(it, s.b.turns()); len(a.items) == 1 || begins {
-		s.working = append(s.working, a)
-	}
+	return asking != nil && asking != r && (begins || asking.turn != r.turn)
 }
 
 // beginForAgent opens a run for a turn whose first event is a subagent's. If the

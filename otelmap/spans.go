@@ -25,17 +25,17 @@ type mapping struct {
 	run *Run
 	tr  *hook.Transcript
 	// lacking reports that there is no transcript.
-	lacking bool
-	folders []string // of the workspace
-	files   *files
-	own     *share
-	root    trace.SpanContext
+	lacking   bool
+	folders   []string // of the workspace
+	files     *files
+	fromFiles *runFiles
+	root      trace.SpanContext
 	// agents are the spans of the run's agents; "" is the lead.
 	agents map[string]trace.SpanID
-	// agentNames are the kinds of the subagents, made the calls by the agent that made them.
+	// agentNames are the kinds of the subagents, callsBy the calls by the agent that made them.
 	agentNames map[string]string
-	made       map[string][]*call
-	calls      []hook.LLMCall
+	callsBy    map[string][]*call
+	calls      []hook.Request
 	// agentCalls are the places of the calls of each subagent.
 	agentCalls map[string][]int
 	// provider and model are what the run was asked to use.
@@ -59,9 +59,9 @@ type mapping struct {
 	unclaimed map[toolKey][]*hook.ToolResult
 	taken     map[*hook.ToolResult]bool
 	unnamed   []*agent
-	// agentResults are the run's results by agent. extra cleans what comes from the files.
+	// agentResults are the run's results by agent. filesBuilder cleans what comes from the files.
 	agentResults map[string][]*hook.ToolResult
-	extra        *Builder
+	filesBuilder *Builder
 	// begun are the starts of the calls of subagents, never if an id was used again.
 	begun map[callKey]instant
 }
@@ -152,11 +152,11 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	m := &mapping{
 		Builder: b, run: r, lacking: tr == nil, tr: cmp.Or(tr, &b.unread), root: r.rootContext(&b.opts),
 		agents: make(map[string]trace.SpanID), begun: make(map[callKey]instant), open: !now.IsZero(),
-		agentCalls: make(map[string][]int), own: &share{}, agentNames: make(map[string]string), made: make(map[string][]*call),
+		agentCalls: make(map[string][]int), fromFiles: &runFiles{}, agentNames: make(map[string]string), callsBy: make(map[string][]*call),
 	}
 	m.files, m.folders = b.filesOf(m.tr), m.workspace()
 	if s := m.files.shares[r.ID]; s != nil {
-		m.own = s
+		m.fromFiles = s
 	}
 	m.start, m.end = r.bounds()
 	m.ending = r.ending(m.files)
@@ -168,7 +168,7 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	}
 	m.end = latest(m.end, now)
 	m.agents[""] = m.root.SpanID()
-	m.calls = slices.Clone(m.own.calls)
+	m.calls = slices.Clone(m.fromFiles.calls)
 	m.joinRequests()
 	for i := range m.calls {
 		// A request that was cut off is the last that is known of its run.

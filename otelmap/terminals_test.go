@@ -16,10 +16,10 @@ func TestTurnOfEachTerminalEndsByItsOwnStop(t *testing.T) {
 	begin := []hook.Event{
 		session(0, "startup", "m"), turnPrompt(1, "p1"), turnTool(2, pre, "p1", "Bash", "a"), session(3, "resume", "m"), turnPrompt(4, "p2"),
 	}
-	request := func(id, turn string, from, to float64) hook.LLMCall {
-		return hook.LLMCall{ID: id, Turn: turn, Model: id, Start: ev(from, 0).Time, End: ev(to, 0).Time}
+	request := func(id, turn string, from, to float64) hook.Request {
+		return hook.Request{ID: id, Turn: turn, Model: id, Start: ev(from, 0).Time, End: ev(to, 0).Time}
 	}
-	tr := &hook.Transcript{Calls: []hook.LLMCall{request("m1", "p1", 1.1, 1.9), request("m2", "p2", 4.1, 4.9), request("m3", "p1", 5.1, 5.9)}}
+	tr := &hook.Transcript{Requests: []hook.Request{request("m1", "p1", 1.1, 1.9), request("m2", "p2", 4.1, 4.9), request("m3", "p1", 5.1, 5.9)}}
 	for name, c := range map[string]struct {
 		events []hook.Event
 		want   []string
@@ -120,7 +120,7 @@ func TestLaterPartOfATurnBeginsWhereItsFirstPartEnded(t *testing.T) {
 		turnTool(4000, pre, "p1", "Bash", "b"), turnTool(4001, post, "p1", "Bash", "b"), turnStop(4002, "p1"))
 	at := func(sec float64) time.Time { return ev(sec, 0).Time }
 	tr := &hook.Transcript{
-		Calls: []hook.LLMCall{
+		Requests: []hook.Request{
 			{ID: "m1", Turn: "p1", Model: "m1", Start: at(5), End: at(5.9)},
 			{ID: "m2", Turn: "p1", Model: "m2", Start: at(3999), End: at(3999.9)},
 		},

@@ -48,8 +48,8 @@ func (c *call) event() *item {
 
 func (c *call) tool() *toolEvent { return c.event().Tool }
 
-// made returns when the call was made, as far as is known.
-func (c *call) made() instant {
+// madeAt returns when the call was made, as far as is known.
+func (c *call) madeAt() instant {
 	switch {
 	case c.pre != nil:
 		return c.pre.at()
@@ -114,7 +114,7 @@ func (m *mapping) pair(items []*item, agent string) []*call {
 	if more := m.unreportedCalls(calls, agent); len(more) > 0 {
 		// Calls with one id get its ordinals in the order in which they were made.
 		calls = append(calls, more...)
-		slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.made(), y.made()) })
+		slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.madeAt(), y.madeAt()) })
 	}
 	seen := make(map[string]int)
 	for _, c := range calls {
@@ -328,7 +328,7 @@ func (c *claims) claim(agent string, keys ...toolKey) *hook.ToolResult {
 func (m *mapping) resultsOf(agent string) []*hook.ToolResult {
 	if m.agentResults == nil {
 		m.agentResults = make(map[string][]*hook.ToolResult)
-		for _, r := range m.own.results {
+		for _, r := range m.fromFiles.results {
 			m.agentResults[r.Agent] = append(m.agentResults[r.Agent], r)
 		}
 	}
@@ -337,11 +337,11 @@ func (m *mapping) resultsOf(agent string) []*hook.ToolResult {
 
 // cleaner cleans what comes from the host's files: several destinations may map at once.
 func (m *mapping) cleaner() *Builder {
-	if m.extra == nil {
-		m.extra = NewBuilder(m.host, m.session, m.opts, Carry{})
-		m.extra.seed = m.seed
+	if m.filesBuilder == nil {
+		m.filesBuilder = NewBuilder(m.host, m.session, m.opts, Carry{})
+		m.filesBuilder.seed = m.seed
 	}
-	return m.extra
+	return m.filesBuilder
 }
 
 // toolSpan plans the call's span and counts the call.
@@ -352,7 +352,7 @@ func (m *mapping) toolSpan(c *call) {
 		parent = c.within.span
 	}
 	m.noteStart(c)
-	m.made[c.agent()] = append(m.made[c.agent()], c)
+	m.callsBy[c.agent()] = append(m.callsBy[c.agent()], c)
 	m.plan(c.span, parent, c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
 	if c.nested > 0 && out.failure != m.opts.Agent.ToolError {
 		return // its calls count

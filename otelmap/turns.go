@@ -19,7 +19,7 @@ import (
 //   - One of the user's hooks may make the agent continue at an end. Then the
 //     turn has several ends, of which the last one counts.
 func (s *segmenter) addTurnEvent(it *item) {
-	defer s.hearOf(it)
+	defer s.endAgents(it)
 	if it.Kind == hook.KindSessionStart {
 		s.startSession(it)
 		return
@@ -145,7 +145,7 @@ func (r *Run) stopAgents(by *item) {
 
 // stop marks an agent that has not ended as gone.
 func (a *agent) stop(at instant) {
-	if a.over() == never {
+	if a.end() == never {
 		a.gone = at
 	}
 }

@@ -389,7 +389,7 @@ func TestPromptTypedDuringATurnJoinsIt(t *testing.T) {
 // before the first event that the hooks tell of the part.
 func TestLaterPartOfATurnHasItsFirstRequest(t *testing.T) {
 	at := func(sec float64) time.Time { return turnEv(sec, hook.KindNote, "").StoredAt }
-	tr := &hook.Transcript{Calls: []hook.LLMCall{
+	tr := &hook.Transcript{Requests: []hook.Request{
 		{ID: "m1", Turn: "p1", Model: "first", Start: at(0.5), End: at(0.9)},
 		{ID: "m2", Turn: "p1", Model: "second", Start: at(70), End: at(71)},
 	}}
@@ -501,7 +501,7 @@ func TestBoundaryIsAtTheFirstStartWithoutRun(t *testing.T) {
 
 func TestSplitTurnDividesItsRequests(t *testing.T) {
 	at := func(sec float64) time.Time { return turnEv(sec, hook.KindNote, "").StoredAt }
-	tr := &hook.Transcript{Calls: []hook.LLMCall{
+	tr := &hook.Transcript{Requests: []hook.Request{
 		{ID: "m1", Turn: "p1", Model: "first", Start: at(0.5), End: at(1)},
 		{ID: "m2", Turn: "p1", Model: "second", Start: at(4000.5), End: at(4000.8)},
 	}}
@@ -529,7 +529,7 @@ func TestAgentContinuesAfterItsTurnWasDelivered(t *testing.T) {
 	offset, carry := b.Boundary(func(RunID) bool { return true }, 500)
 	b = buildTurns(carry, events[offset/100:])
 	at := epoch.Add(4001 * time.Second)
-	tr := &hook.Transcript{Calls: []hook.LLMCall{{ID: "m1", Agent: "x", Turn: "p1", Model: "m", Start: at, End: at.Add(time.Second)}}}
+	tr := &hook.Transcript{Requests: []hook.Request{{ID: "m1", Agent: "x", Turn: "p1", Model: "m", Start: at, End: at.Add(time.Second)}}}
 	want := []string{"completed: ", "completed: invoke_agent Explore, execute_tool Bash#b, chat m"}
 	if diff := cmp.Diff(want, outline(b, b.Runs(far), tr)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -540,7 +540,7 @@ func TestUnreportedAgentsRequestCountsOnce(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnTool(1, hook.KindToolStart, "p1", "Bash", "a"),
 		turnTool(4000, hook.KindToolStart, "p1", "Bash", "b"), turnTool(4001, hook.KindToolEnd, "p1", "Bash", "b"), turnStop(4002, "p1")))
 	at := epoch.Add(4000 * time.Second).Add(100 * time.Millisecond)
-	tr := &hook.Transcript{Calls: []hook.LLMCall{{ID: "m1", Agent: "quiet", Turn: "p1", Model: "m", Start: at, End: at.Add(time.Second)}}}
+	tr := &hook.Transcript{Requests: []hook.Request{{ID: "m1", Agent: "quiet", Turn: "p1", Model: "m", Start: at, End: at.Add(time.Second)}}}
 	want := []string{"interrupted: execute_tool Bash#a!ToolCancelled", "completed: execute_tool Bash#b, chat m"}
 	if diff := cmp.Diff(want, outline(b, b.Runs(far), tr)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -761,7 +761,7 @@ func TestHostFilesAddWhatHooksOmit(t *testing.T) {
 			{ID: "nope", Turn: "p1", Name: "Nope", Status: hook.ToolFailed, Text: "no such tool", Asked: at(3), At: at(4)},
 			{ID: "old", Turn: "p1", Name: "Old", Asked: at(-50), At: at(-40)},
 		},
-		Calls: []hook.LLMCall{
+		Requests: []hook.Request{
 			{ID: "copied", Turn: "p1", Start: at(-30), End: at(-20), Model: "m", Usage: usage},
 			{ID: "m1", RequestID: "req_1", Turn: "p1", Start: at(0.9), End: at(1), Model: "m", Usage: usage, FinishReason: "tool_use"},
 			{ID: "other", Turn: "p0", Start: at(1), End: at(2), Model: "m", Usage: usage},

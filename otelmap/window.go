@@ -21,7 +21,7 @@ const agentLag = 2 * time.Second
 // broke reports whether a request of the lead agent was under way when its turn ended,
 // and failed then. The turn's end is then that of the request, or of the part of the
 // turn before this one.
-func (r *Run) broke(c *hook.LLMCall) (end time.Time, ok bool) {
+func (r *Run) broke(c *hook.Request) (end time.Time, ok bool) {
 	at := func(end time.Time) bool {
 		return !c.Start.After(end) && c.End.After(end) && !c.End.After(end.Add(endLag))
 	}
@@ -107,14 +107,14 @@ func (b *Builder) within(r *Run, prompts []hook.Prompt) (from, to instant) {
 // within returns the time of the requests that belong to a run of the agent.
 func (a *agent) within() (from, to instant) {
 	to = always
-	if end := a.over(); end != never {
+	if end := a.end(); end != never {
 		to = end + instant(agentLag)
 	}
 	return a.items[0].at() - instant(promptLead), to
 }
 
-// over returns when the agent stopped, never if it has not.
-func (a *agent) over() instant {
+// end returns when the agent stopped, never if it has not.
+func (a *agent) end() instant {
 	if a.ended != nil {
 		return a.ended.at()
 	}

@@ -27,7 +27,7 @@ func calls(secs ...float64) *hook.Transcript {
 	tr := &hook.Transcript{}
 	n := int64(1)
 	for _, s := range secs {
-		tr.Calls = append(tr.Calls, hook.LLMCall{
+		tr.Requests = append(tr.Requests, hook.Request{
 			ID: "c", Start: ev(s, 0).Time, End: ev(s+0.1, 0).Time, Model: "m", Usage: &hook.Usage{Input: n},
 		})
 		n *= 10
@@ -140,7 +140,7 @@ func TestResultBelongsToTheRunThatAsked(t *testing.T) {
 	first := []hook.Event{ev(0, hook.KindRunStart), tool(2, hook.KindToolStart, "Bash", "x"), ev(10, hook.KindRunCancel)}
 	next := []hook.Event{prompt(20, "next"), tool(21, hook.KindToolStart, "Bash", "y"), tool(22, hook.KindToolEnd, "Bash", "y"), ev(30, hook.KindRunComplete)}
 	tr := calls(0.5)
-	tr.Calls[0].ToolCallIDs = []string{"x"}
+	tr.Requests[0].ToolCallIDs = []string{"x"}
 	tr.ToolResults = []hook.ToolResult{{ID: "x", Name: "Bash", At: ev(10.3, 0).Time}}
 	for name, b := range map[string]*Builder{
 		"after its delivery": build(Options{}, after(t, first...), logged(next...)),
@@ -157,7 +157,7 @@ func TestResultBelongsToTheRunThatAsked(t *testing.T) {
 // no call of a tool that there is not.
 func TestCallThatNoHookReportsMayBeItsRunsOnly(t *testing.T) {
 	tr := calls(0.5)
-	tr.Calls[0].ToolCallIDs = []string{"x"}
+	tr.Requests[0].ToolCallIDs = []string{"x"}
 	tr.ToolResults = []hook.ToolResult{{ID: "x", Name: "no_such_tool", Status: hook.ToolFailed, At: ev(1, 0).Time}}
 	b := build(Options{}, Carry{}, logged(ev(0, hook.KindRunStart), ev(10, hook.KindRunComplete)))
 	spans := spansOf(b, b.Runs(far)[0], tr)
@@ -190,7 +190,7 @@ func TestAgentAskedAgainWorksForTheRunThatAsks(t *testing.T) {
 		mate(11), []hook.Event{ev(14, hook.KindRunComplete)})
 	tr := &hook.Transcript{}
 	for i, at := range []float64{1.5, 11.5} {
-		tr.Calls = append(tr.Calls, hook.LLMCall{
+		tr.Requests = append(tr.Requests, hook.Request{
 			ID: "c", Agent: "mate", Start: ev(at, 0).Time, End: ev(at+0.1, 0).Time, Usage: &hook.Usage{Input: []int64{1, 10}[i]},
 		})
 	}
@@ -235,9 +235,9 @@ func TestLastRequestOfASubagentIsLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr := calls(c.calls...)
-			for i := range tr.Calls {
-				tr.Calls[i].Agent = "x"
-				tr.Calls[i].ID += strconv.Itoa(i)
+			for i := range tr.Requests {
+				tr.Requests[i].Agent = "x"
+				tr.Requests[i].ID += strconv.Itoa(i)
 			}
 			b := buildTurns(Carry{}, c.events)
 			if diff := cmp.Diff(c.want, used(b, tr)); diff != "" {
@@ -264,7 +264,7 @@ func TestRequestFailsAsItsTurnEnds(t *testing.T) {
 	cancelled := failed
 	cancelled.Kind = hook.KindRunCancel
 	request := func(start, end float64, class string) *hook.Transcript {
-		return &hook.Transcript{Calls: []hook.LLMCall{
+		return &hook.Transcript{Requests: []hook.Request{
 			{ID: "c", Turn: "p1", Start: ev(start, 0).Time, End: ev(end, 0).Time, Model: "m", Error: class},
 		}}
 	}
@@ -336,7 +336,7 @@ func TestRequestBeginsBeforeTheCallsOfASubagent(t *testing.T) {
 		"an id used again":      {5, 5.1, []string{"again"}, [2]float64{5, 5.1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr := &hook.Transcript{Calls: []hook.LLMCall{{
+			tr := &hook.Transcript{Requests: []hook.Request{{
 				ID: "r", Agent: "x", Model: "m", Start: ev(c.start, 0).Time, End: ev(c.end, 0).Time, ToolCallIDs: c.asks,
 			}}}
 			b := buildTurns(Carry{}, events)

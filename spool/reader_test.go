@@ -75,7 +75,7 @@ func readFrom(t testing.TB, log []byte, offset int64, limit int) result {
 // everyForm is a log with each form of each member.
 func everyForm(t testing.TB) ([]Record, []byte) {
 	t.Helper()
-	payload, err := os.ReadFile(filepath.Join("testdata", "TaskCancel.json"))
+	payload, err := os.ReadFile(filepath.Join("..", "internal", "demo", "session", "029-TaskCancel.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
@@ -151,7 +152,7 @@ func newRecorder(a *app) (*bridge.Recorder, error) {
 	// Each event has its project.
 	environ := slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, "CLAUDE_PROJECT_DIR=") })
 	hosts := map[string]record.Agent{
-		cline.Host:  {Name: cline.Host, Peek: cline.Peek}, // whose hooks Cline asks itself
+		cline.Host:  {Facts: hook.AgentOf(cline.Host), Peek: cline.Peek}, // whose hooks Cline asks itself
 		claude.Host: claudehook.Agents(func(string) string { return "" })[0],
 	}
 	return bridge.NewRecorder(sp, func(host string, e *bridge.Event) (bool, error) {

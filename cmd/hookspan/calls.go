@@ -123,7 +123,7 @@ func (f *callsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 		a.hintNames(filter.Model, f.calls.Tool)
 		return nil
 	case f.full:
-		return paged(a, showFlags{}, func(w io.Writer) error { return view.Edits(w, found, a.viewOptions()) })
+		return paged(a, showFlags{}, func(w io.Writer) error { return view.WriteEdits(w, found, a.viewOptions()) })
 	}
 	return view.Calls(a.stdout, found, all, a.viewOptions())
 }

@@ -29,9 +29,9 @@ func installCmd(a *app, undo bool) *cobra.Command {
 		all = uninstallAllCmd(a)
 	}
 	for _, agent := range a.agents {
-		about, run := agent.Install, installAgent
+		about, run := agent.Command(undo), installAgent
 		if undo {
-			about, run = agent.Uninstall, uninstallAgent
+			run = uninstallAgent
 		}
 		var o install.Options
 		c := &cobra.Command{Use: agent.Word, Short: about.Short, Long: about.Long}

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/record"
@@ -86,7 +87,7 @@ func (m *machine) play(event string, payload []byte) []string {
 		},
 	}
 	p := &record.Process{
-		Agent: record.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers},
+		Agent: record.Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers},
 		Event: event, Stdin: bytes.NewReader(payload), Stdout: &said, Environ: m.environ, Home: m.home, GOOS: "linux", Dir: m.home,
 		Now:   func() time.Time { return m.now },
 		Spawn: func(...string) error { return nil },
@@ -148,7 +149,7 @@ func (m *machine) delivered() (names map[string]string, hooks map[string]int) {
 // reports them. What each hook finds in TRACEPARENT is the span that is delivered
 // later, and that span has its run.
 func TestHooksAreToldTheSpanOfTheirEvent(t *testing.T) {
-	for _, session := range []string{"classic-session", "next-session", "sdk-session", "e2e-cli3/tools", "e2e-cli3/subagent"} {
+	for _, session := range []string{"../../../internal/demo/session", "next-session", "sdk-session", "e2e-cli3/tools", "e2e-cli3/subagent"} {
 		for _, outer := range []string{"", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} {
 			t.Run(session+outer, func(t *testing.T) {
 				t.Parallel()

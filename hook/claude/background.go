@@ -11,9 +11,9 @@ import (
 // taskStop is the tool that stops a background task.
 const taskStop = "TaskStop"
 
-// over reports that a background task in this state works no more, and whether it ended
+// endOf reports that a background task in this state works no more, and whether it ended
 // by itself.
-func over(status string) (itself, ended bool) {
+func endOf(status string) (itself, ended bool) {
 	switch status {
 	case "completed":
 		return true, true
@@ -38,7 +38,7 @@ func (p members) backgroundTasks(ev *hook.Event) {
 		if id != "" {
 			ids = append(ids, id)
 		}
-		itself, ended := over(task.Text("status"))
+		itself, ended := endOf(task.Text("status"))
 		switch {
 		case id == "" || task.Get("command") != nil || task.Get("server") != nil:
 		case ended:
@@ -61,7 +61,7 @@ func AgentEnds(prompt string) *hook.Background {
 	var ends []hook.AgentEnd
 	for _, report := range strings.Split(prompt, "<task-notification>")[1:] {
 		id, status := element(report, "task-id"), element(report, "status")
-		if itself, ended := over(status); ended && id != "" {
+		if itself, ended := endOf(status); ended && id != "" {
 			ends = append(ends, hook.AgentEnd{ID: id, Result: element(report, "result"), Stopped: !itself})
 		}
 	}

@@ -37,13 +37,13 @@ func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
 	ev.PermissionMode = p.Text("permission_mode")
 	ev.Transcript = p.Text("transcript_path")
 	if err != nil {
-		err = &hook.DecodeError{Agent: c.Name, Event: r.Event, Size: len(r.Payload), Cause: err}
+		err = &hook.DecodeError{Agent: hook.AgentOf(c.Host).Name, Event: r.Event, Size: len(r.Payload), Cause: err}
 		if p.Text("session_id") == "" {
 			return []hook.Event{ev}, err
 		}
 	}
 	ev.Name = cmp.Or(p.Text("hook_event_name"), ev.Name)
-	ev.Dialect = c.Dialect
+	ev.Dialect = hook.AgentOf(c.Host).Word
 	ev.Session = p.Text("session_id")
 	ev.Turn = p.Text("prompt_id")
 	ev.Agent, ev.AgentType = p.Text("agent_id"), p.Text("agent_type")

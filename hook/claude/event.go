@@ -3,10 +3,7 @@ package claude
 import "github.com/hookspan/hookspan/hook"
 
 // Host is the name of Claude Code in every event.
-const Host = "claude-code"
-
-// dialect is the Event.Dialect of every payload: there is one wire form.
-const dialect = "claude"
+const Host = hook.HostClaude
 
 // The names of hooks that the code refers to.
 const (

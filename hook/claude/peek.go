@@ -33,8 +33,13 @@ func (c *Protocol) peek(payload []byte, event string, getenv func(string) string
 			return h
 		}
 		h.Name = cmp.Or(p.Text("hook_event_name"), event)
-		if h.Agent = cmp.Or(p.sender(), p.startedBy(getenv)); h.Agent == c.Sender {
-			h.Agent = ""
+		sender := cmp.Or(p.sender(), p.startedBy(getenv))
+		switch sender {
+		case c.Host:
+		case Host, droid:
+			h.Agent = sender
+		default:
+			h.Agent = hook.AgentOf(sender).Word
 		}
 	}
 	h.Kind = c.kind(p, h.Name)

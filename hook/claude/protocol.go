@@ -8,10 +8,8 @@ import (
 // Protocol is an agent that gives its hooks what Claude Code gives its own, with
 // the differences that the functions make up for. They may be nil.
 type Protocol struct {
-	// Host and Dialect are those of its events, Name is its name for people.
-	Host, Dialect, Name string
-	// Sender is the name by which [Peek] recognises its payloads.
-	Sender string
+	// Host is one of the constants of the package hook. The Dialect of its events is its word.
+	Host string
 	// Kind returns what a hook means, given what Claude Code means by it. The
 	// payload's members are nil if it is empty.
 	Kind func(p rawjson.Object, name string, kind hook.Kind) hook.Kind
@@ -23,7 +21,7 @@ type Protocol struct {
 }
 
 // own is Claude Code itself.
-var own = Protocol{Host: Host, Dialect: dialect, Name: "Claude Code", Sender: Host}
+var own = Protocol{Host: Host}
 
 // Decode is Decode for the protocol's agent.
 func (c *Protocol) Decode(r Raw) ([]hook.Event, error) { return c.decode(r) }

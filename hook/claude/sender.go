@@ -2,22 +2,18 @@ package claude
 
 import (
 	"strings"
+
+	"github.com/hookspan/hookspan/hook"
 )
 
-// The other agents that run hooks which were installed for Claude Code: Copilot
-// reads a project's .claude/settings.json, the others take copies of its entries.
-const (
-	Codex   = "codex"
-	Copilot = "copilot"
-	Droid   = "droid"
-	Gemini  = "gemini"
-	Qwen    = "qwen"
-)
+// droid is Factory Droid, which is not supported.
+const droid = "droid"
 
-// sender returns the agent that sent the payload: Host, one of the constants, or
-// empty if the payload does not show it. The payload counts before the environment:
-// a Claude Code that was started from another agent's terminal has that agent's
-// variables.
+// sender returns the host that sent the payload, or empty if the payload does not show
+// it. Other agents run hooks that were installed for Claude Code: Copilot reads a
+// project's .claude/settings.json, the others take copies of its entries. The payload
+// counts before the environment: a Claude Code that was started from another agent's
+// terminal has that agent's variables.
 func (p members) sender() string {
 	path, prompt := p.Text("transcript_path"), p.Text("prompt_id")
 	has := func(name string) bool { return p.Get(name) != nil }
@@ -25,7 +21,7 @@ func (p members) sender() string {
 	// agent's too.
 	switch {
 	case strings.Contains(prompt, "########") || has("tool_call_id"):
-		return Qwen
+		return hook.HostQwen
 	case prompt != "" || has("effort"):
 		return Host
 	}
@@ -34,22 +30,22 @@ func (p members) sender() string {
 	}
 	switch p.Text("hook_event_name") {
 	case "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeTool", "AfterTool", "BeforeToolSelection", "PreCompress":
-		return Gemini
+		return hook.HostGemini
 	case "PreModelRequest", "PostModelRequest":
-		return Codex
+		return hook.HostCodex
 	case "MessageDisplay": // Claude Code's, too, has a turn_id.
 		return ""
 	}
 	mode := p.Text("permission_mode")
 	switch {
 	case has("turn_id"):
-		return Codex
+		return hook.HostCodex
 	case mode == "off" || strings.HasPrefix(mode, "auto-"):
-		return Droid
+		return droid
 	case path == "" && (has("timestamp") && has("hook_event_name") || has("sessionId") && !has("session_id")):
 		// Claude Code always names its transcript and sends no time. Copilot's own
 		// spelling is in camel case.
-		return Copilot
+		return hook.HostCopilot
 	}
 	return ""
 }
@@ -72,27 +68,27 @@ func keeperOf(path string) string {
 	case above == "projects" && strings.HasSuffix(file, ".jsonl"):
 		return Host
 	case folder == "chats" && top == "projects":
-		return Qwen
+		return hook.HostQwen
 	case folder == "chats" && strings.HasPrefix(file, "session-"):
-		return Gemini
+		return hook.HostGemini
 	case above == "session-state":
-		return Copilot
+		return hook.HostCopilot
 	case strings.HasPrefix(file, "rollout-"):
-		return Codex
+		return hook.HostCodex
 	}
 	for path != "" {
 		path, file = cutLast(path)
 		switch file {
 		case ".codex":
-			return Codex
+			return hook.HostCodex
 		case ".copilot":
-			return Copilot
+			return hook.HostCopilot
 		case ".factory":
-			return Droid
+			return droid
 		case ".gemini":
-			return Gemini
+			return hook.HostGemini
 		case ".qwen":
-			return Qwen
+			return hook.HostQwen
 		}
 	}
 	return ""
@@ -112,13 +108,13 @@ func (p members) startedBy(getenv func(string) string) string {
 	of := func(name string) bool { return session != "" && getenv(name) == session }
 	switch {
 	case of("QWEN_CODE_SESSION_ID"):
-		return Qwen
+		return hook.HostQwen
 	case of("GEMINI_SESSION_ID"):
-		return Gemini
+		return hook.HostGemini
 	case of("session_id") && getenv("FACTORY_PROJECT_DIR") != "":
-		return Droid
+		return droid
 	case p.Get("transcript_path") == nil && getenv("COPILOT_CLI") == "1":
-		return Copilot
+		return hook.HostCopilot
 	}
 	return ""
 }
@@ -126,7 +122,7 @@ func (p members) startedBy(getenv func(string) string) string {
 // Silence is the answer to another agent that runs a hook of Claude Code: none.
 // Qwen Code's telemetry counts a hook as failed that prints no object.
 func Silence(agent string) []byte {
-	if agent == Qwen {
+	if agent == hook.AgentOf(hook.HostQwen).Word {
 		return []byte("{}\n")
 	}
 	return nil

@@ -98,32 +98,32 @@ func TestAgentOfAPayload(t *testing.T) {
 		{"a resumed session's transcript has another name", transcript("/home/u/.claude/projects/-w/older.jsonl"), nestedIn, ""},
 		{"a project named after another agent", transcript("/home/u/.claude/projects/-home-u--codex/s.jsonl"), nestedIn, ""},
 		{"a time that a later Claude Code may send", `{` + s + `,"timestamp":"2026-11-22T10:00:00Z","turn_id":"x","transcript_path":"/h/.claude/projects/-w/s.jsonl"}`, nestedIn, ""},
-		{"CODEX_HOME", transcript("/data/cx/sessions/2026/11/22/rollout-2026-11-22T14-11-00-0.jsonl"), none, Codex},
-		{"Codex on Windows", transcript(`C:\Users\u\.codex\sessions\2026\11\22\rollout-x.jsonl`), none, Codex},
-		{"Codex without a transcript", `{` + s + `,"transcript_path":null,"turn_id":"t","model":"m"}`, none, Codex},
-		{"Qwen Code's files elsewhere", transcript("/data/q/projects/-w/chats/s.jsonl"), none, Qwen},
-		{"Qwen Code's folder", transcript("/home/u/.qwen/tmp/s.jsonl"), none, Qwen},
+		{"CODEX_HOME", transcript("/data/cx/sessions/2026/11/22/rollout-2026-11-22T14-11-00-0.jsonl"), none, "codex"},
+		{"Codex on Windows", transcript(`C:\Users\u\.codex\sessions\2026\11\22\rollout-x.jsonl`), none, "codex"},
+		{"Codex without a transcript", `{` + s + `,"transcript_path":null,"turn_id":"t","model":"m"}`, none, "codex"},
+		{"Qwen Code's files elsewhere", transcript("/data/q/projects/-w/chats/s.jsonl"), none, "qwen"},
+		{"Qwen Code's folder", transcript("/home/u/.qwen/tmp/s.jsonl"), none, "qwen"},
 		{"CLAUDE_CONFIG_DIR is Qwen Code's folder", transcript("/home/u/.qwen/projects/-w/s.jsonl"), none, ""},
 		{"CLAUDE_CONFIG_DIR is Codex's folder", transcript("/home/u/.codex/projects/-w/s.jsonl"), nestedIn, ""},
 		{"Claude Code's effort, a transcript in another agent's folder", `{` + s + `,"effort":{"level":"high"},"transcript_path":"/h/.codex/x/projects/-w/s/subagents/agent-1.jsonl"}`, nestedIn, ""},
 		{"Claude Code's prompt, a transcript with Codex's name", `{` + s + `,"prompt_id":"0198","transcript_path":"/h/x/rollout-1.jsonl"}`, none, ""},
-		{"Qwen Code's prompt", `{` + s + `,"prompt_id":"s########3"}`, none, Qwen},
-		{"Gemini's files elsewhere", transcript("/data/g/tmp/ws/chats/session-2026-11-22T14-22-17de.jsonl"), none, Gemini},
-		{"COPILOT_HOME", transcript("/data/c/session-state/s/events.jsonl"), none, Copilot},
-		{"Factory's folder", transcript("/home/u/.factory/sessions/-w/s.jsonl"), none, Droid},
-		{"Droid's permission mode", `{` + s + `,"permission_mode":"auto-high"}`, none, Droid},
-		{"camel case", `{"sessionId":"s","hookName":"x","cwd":"/w"}`, none, Copilot},
+		{"Qwen Code's prompt", `{` + s + `,"prompt_id":"s########3"}`, none, "qwen"},
+		{"Gemini's files elsewhere", transcript("/data/g/tmp/ws/chats/session-2026-11-22T14-22-17de.jsonl"), none, "gemini"},
+		{"COPILOT_HOME", transcript("/data/c/session-state/s/events.jsonl"), none, "copilot"},
+		{"Factory's folder", transcript("/home/u/.factory/sessions/-w/s.jsonl"), none, "droid"},
+		{"Droid's permission mode", `{` + s + `,"permission_mode":"auto-high"}`, none, "droid"},
+		{"camel case", `{"sessionId":"s","hookName":"x","cwd":"/w"}`, none, "copilot"},
 
 		// Only the environment shows it.
 		{"no sign", `{` + s + `}`, none, ""},
 		{"no sign, a transcript in an unknown place", transcript("/t/s1.jsonl"), nestedIn, ""},
-		{"Copilot runs the hook", `{` + s + `}`, env("COPILOT_CLI", "1"), Copilot},
+		{"Copilot runs the hook", `{` + s + `}`, env("COPILOT_CLI", "1"), "copilot"},
 		{"Copilot's terminal, Claude Code's effort", `{` + s + `,"effort":{"level":"high"}}`, nestedIn, ""},
 		{"Copilot's terminal, Claude Code's prompt", `{` + s + `,"prompt_id":"0198"}`, nestedIn, ""},
-		{"Qwen Code runs the hook", transcript("/t/s1.jsonl"), env("QWEN_CODE_SESSION_ID", "s"), Qwen},
+		{"Qwen Code runs the hook", transcript("/t/s1.jsonl"), env("QWEN_CODE_SESSION_ID", "s"), "qwen"},
 		{"Qwen Code's terminal", transcript("/t/s1.jsonl"), env("QWEN_CODE_SESSION_ID", "another"), ""},
-		{"Gemini runs the hook", transcript("/t/s1.jsonl"), env("GEMINI_SESSION_ID", "s"), Gemini},
-		{"Droid runs the hook", transcript("/t/s1.jsonl"), env("FACTORY_PROJECT_DIR", "/w", "session_id", "s"), Droid},
+		{"Gemini runs the hook", transcript("/t/s1.jsonl"), env("GEMINI_SESSION_ID", "s"), "gemini"},
+		{"Droid runs the hook", transcript("/t/s1.jsonl"), env("FACTORY_PROJECT_DIR", "/w", "session_id", "s"), "droid"},
 		{"the user's own variable session_id", transcript("/t/s1.jsonl"), env("session_id", "s"), ""},
 		{"a time alone, as in Cline's payloads", `{"taskId":"1","hookName":"PreToolUse","timestamp":"1795175957341"}`, none, ""},
 		{"not JSON", "hello", nestedIn, ""},
@@ -140,7 +140,7 @@ func TestAgentOfAPayload(t *testing.T) {
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `"` }
 
 func TestSilenceIsAnObjectForQwenCodeAlone(t *testing.T) {
-	for agent, want := range map[string]string{Codex: "", Copilot: "", Droid: "", Gemini: "", Qwen: "{}\n"} {
+	for agent, want := range map[string]string{"codex": "", "copilot": "", "droid": "", "gemini": "", "qwen": "{}\n"} {
 		if got := string(Silence(agent)); got != want {
 			t.Errorf("%s is answered %q, want %q", agent, got, want)
 		}

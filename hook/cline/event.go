@@ -6,7 +6,7 @@ import (
 )
 
 // Host is the name of Cline in every event.
-const Host = "cline"
+const Host = hook.HostCline
 
 // The wire forms, as in Event.Dialect.
 const (

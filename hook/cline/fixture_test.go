@@ -21,11 +21,24 @@ var storedAt = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
 // fixtures reads every recorded payload, in order of folder and file. Files are
 // named after the hook that received them: "003-PreToolUse.json" is the third
-// of a session, "PostToolUse.failed.json" a variant.
+// of a session, "PostToolUse.failed.json" a variant. The session of hookspan demo
+// is the folder classic-session.
 func fixtures(t testing.TB) []fixture {
 	t.Helper()
-	var all []fixture
-	root := os.DirFS("testdata")
+	demo := fixturesIn(t, "../../internal/demo/session")
+	for i := range demo {
+		demo[i].folder = "classic-session"
+	}
+	all := append(demo, fixturesIn(t, "testdata")...)
+	if len(all) < 130 {
+		t.Fatalf("found %d recorded payloads, want all of them (more than 130)", len(all))
+	}
+	return all
+}
+
+func fixturesIn(t testing.TB, dir string) (all []fixture) {
+	t.Helper()
+	root := os.DirFS(dir)
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -57,9 +70,6 @@ func fixtures(t testing.TB) []fixture {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(all) < 150 {
-		t.Fatalf("found %d recorded payloads, want all of them (more than 150)", len(all))
 	}
 	return all
 }

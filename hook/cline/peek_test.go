@@ -141,7 +141,7 @@ func checkHead(t *testing.T, r Raw, events []hook.Event, err error) {
 // sized returns a recorded payload whose result is padded with lines of text
 // to the given size.
 func sized(b *testing.B, size int) Raw {
-	r := load(b, "classic/PostToolUse.json")
+	r := load(b, "classic-session/018-PostToolUse.json")
 	const mark = `All 42 tests passed`
 	line := `export const login = (u?: string, p?: string) => Boolean(u && p)\n`
 	padding := strings.Repeat(line, max(0, size-len(r.Payload))/len(line))

@@ -16,15 +16,13 @@ import (
 )
 
 // Host is the name of the Codex CLI in every event.
-const Host = "codex"
+const Host = hook.HostCodex
 
 // Dialect is the form of its hooks and files.
 const Dialect = "codex"
 
 // Protocol reads the payloads of Codex.
-var Protocol = claude.Protocol{
-	Host: Host, Dialect: Dialect, Name: "Codex", Sender: claude.Codex, Kind: kind, Adapt: adapt,
-}
+var Protocol = claude.Protocol{Host: Host, Kind: kind, Adapt: adapt}
 
 // Decode turns a payload into events, at present always one. Its errors are those of
 // hook/claude.
@@ -70,8 +68,8 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 
 // request reads what a hook of a request says of it, nil before 0.171: it had no ids. That of
 // a compaction is a request, too. One that failed has no response.
-func request(p rawjson.Object) *hook.LLMCall {
-	c := &hook.LLMCall{RequestID: p.Text("request_id"), ID: p.Text("response_id"), Model: p.Text("model")}
+func request(p rawjson.Object) *hook.Request {
+	c := &hook.Request{RequestID: p.Text("request_id"), ID: p.Text("response_id"), Model: p.Text("model")}
 	if c.RequestID == "" {
 		return nil
 	}

@@ -49,7 +49,7 @@ func TestWhatAPayloadMeans(t *testing.T) {
 
 // TestRequestsHaveTheIDOfTheResponse has the members that 0.171 added. Before there were no ids.
 func TestRequestsHaveTheIDOfTheResponse(t *testing.T) {
-	for payload, want := range map[string]*hook.LLMCall{
+	for payload, want := range map[string]*hook.Request{
 		`{"hook_event_name":"PreModelRequest","request_id":"req_1","kind":"sampling","thread_id":"s","attempt_number":1}`: {RequestID: "req_1"},
 		`{"hook_event_name":"PostModelRequest","request_id":"req_1","response_id":"resp_1","kind":"foreground_compaction","status":"completed","token_usage":{"input_tokens":10,"cached_input_tokens":4,"output_tokens":3,"reasoning_output_tokens":1}}`: {
 			RequestID: "req_1", ID: "resp_1", Usage: &hook.Usage{Input: 10, CacheRead: 4, Output: 3, Reasoning: 1, InputIncludesCache: true},

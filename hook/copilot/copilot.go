@@ -18,7 +18,7 @@ import (
 )
 
 // Host is the name of the Copilot CLI in every event.
-const Host = "copilot-cli"
+const Host = hook.HostCopilot
 
 // Dialect is the form of its hooks and files.
 const Dialect = "copilot"
@@ -114,7 +114,7 @@ func Decode(r hook.Raw) ([]hook.Event, error) {
 	ev := r.NewEvent(Host, r.Event)
 	p, empty, err := read(r.Payload, r.Event)
 	if err != nil {
-		return []hook.Event{ev}, &hook.DecodeError{Agent: "GitHub Copilot", Event: r.Event, Size: len(r.Payload), Cause: err}
+		return []hook.Event{ev}, &hook.DecodeError{Agent: hook.AgentOf(Host).Name, Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
 	ev.Kind = p.kind()
 	if ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd {

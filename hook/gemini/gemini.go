@@ -18,7 +18,7 @@ import (
 )
 
 // Host is the name of the Gemini CLI in every event.
-const Host = "gemini-cli"
+const Host = hook.HostGemini
 
 // Dialect is the form of its hooks and files.
 const Dialect = "gemini"
@@ -42,9 +42,7 @@ var kinds = map[string]hook.Kind{
 }
 
 // Protocol reads the payloads of the Gemini CLI.
-var Protocol = claude.Protocol{
-	Host: Host, Dialect: Dialect, Name: "Gemini CLI", Sender: claude.Gemini, Kind: kind, Adapt: adapt,
-}
+var Protocol = claude.Protocol{Host: Host, Kind: kind, Adapt: adapt}
 
 // Decode turns a payload into events, at present always one. Its errors are those of
 // hook/claude.

@@ -21,7 +21,7 @@ import (
 )
 
 // Host is the name of opencode in every event.
-const Host = "opencode"
+const Host = hook.HostOpencode
 
 // Dialect is the form of its events and of its database.
 const Dialect = "opencode"

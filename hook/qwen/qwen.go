@@ -24,7 +24,7 @@ import (
 )
 
 // Host is the name of Qwen Code in every event.
-const Host = "qwen-code"
+const Host = hook.HostQwen
 
 // Dialect is the form of its hooks and files.
 const Dialect = "qwen"
@@ -44,9 +44,7 @@ const (
 const Interrupt = "interrupt"
 
 // Protocol reads the payloads of Qwen Code.
-var Protocol = claude.Protocol{
-	Host: Host, Dialect: Dialect, Name: "Qwen Code", Sender: claude.Qwen, Kind: kind, Ends: interrupts, Adapt: adapt,
-}
+var Protocol = claude.Protocol{Host: Host, Kind: kind, Ends: interrupts, Adapt: adapt}
 
 // Decode turns a payload into events. Its errors are those of hook/claude.
 func Decode(r hook.Raw) ([]hook.Event, error) { return Protocol.Decode(r) }

@@ -2,29 +2,30 @@
 // of its connectors for Cline and Claude Code.
 package connectors
 
-import "github.com/hookspan/hookspan/infinium"
+import (
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/infinium"
+)
 
 // Forms returns the form of each agent, by its name in traces. Cline's is that of the
 // documented connector for tasks, the others' are those of the connector for Claude Code,
 // which works in sessions of turns as they do. All other agents have a neutral one.
 func Forms() infinium.Forms {
-	session := func(framework, version string) infinium.Form {
-		return infinium.Form{
-			Framework: framework, Title: framework + " session", Turns: true, ErrorType: "ToolFailure",
-			VersionTag: version, InputPreview: 500, OutputPreview: 500,
+	forms := infinium.Forms{"": {}}
+	for _, a := range hook.Agents() {
+		form := infinium.Form{
+			Framework: a.Name, Title: a.Name + " session", Turns: !a.Tasks, ErrorType: a.ToolError,
+			VersionTag: strings.ReplaceAll(a.Host, "-", "_") + "_version", InputPreview: a.MaxInput, OutputPreview: a.MaxOutput,
 		}
+		switch a.Host {
+		case hook.HostCline:
+			form.Framework, form.Title, form.MaxName = "cline", "Cline task", 30
+		case hook.HostCopilot:
+			form.Framework, form.Title = "Copilot CLI", "Copilot CLI session"
+		}
+		forms[a.Host] = form
 	}
-	return infinium.Forms{
-		"": {},
-		"cline": {
-			Framework: "cline", Title: "Cline task", ErrorType: "ToolError", VersionTag: "cline_version",
-			MaxName: 30, InputPreview: 200, OutputPreview: 300,
-		},
-		"claude-code": session("Claude Code", "claude_code_version"),
-		"codex":       session("Codex", "codex_version"),
-		"copilot-cli": session("Copilot CLI", "copilot_cli_version"),
-		"gemini-cli":  session("Gemini CLI", "gemini_cli_version"),
-		"opencode":    session("opencode", "opencode_version"),
-		"qwen-code":   session("Qwen Code", "qwen_code_version"),
-	}
+	return forms
 }

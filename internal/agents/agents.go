@@ -23,13 +23,13 @@ import (
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/install"
-	claudehooks "github.com/hookspan/hookspan/internal/install/claude"
-	clinehooks "github.com/hookspan/hookspan/internal/install/cline"
-	codexhooks "github.com/hookspan/hookspan/internal/install/codex"
-	copilothooks "github.com/hookspan/hookspan/internal/install/copilot"
-	geminihooks "github.com/hookspan/hookspan/internal/install/gemini"
-	opencodeplugin "github.com/hookspan/hookspan/internal/install/opencode"
-	qwenhooks "github.com/hookspan/hookspan/internal/install/qwen"
+	claudeinstall "github.com/hookspan/hookspan/internal/install/claude"
+	clineinstall "github.com/hookspan/hookspan/internal/install/cline"
+	codexinstall "github.com/hookspan/hookspan/internal/install/codex"
+	copilotinstall "github.com/hookspan/hookspan/internal/install/copilot"
+	geminiinstall "github.com/hookspan/hookspan/internal/install/gemini"
+	opencodeinstall "github.com/hookspan/hookspan/internal/install/opencode"
+	qweninstall "github.com/hookspan/hookspan/internal/install/qwen"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -44,19 +44,12 @@ import (
 
 // Agent is what hookspan knows of one agent.
 type Agent struct {
-	// Host is the agent's name in events, in the spool and in traces.
-	Host string
-	// Word is the agent's name on the command line.
-	Word string
-	// Name is the agent's name as its users know it.
-	Name string
-	// Program is the hook program that the agent starts.
-	Program string
+	hook.Agent
 	// Decode reads what the hook program stored of one call.
 	Decode func(hook.Raw) ([]hook.Event, error)
 	// Transcript reads the agent's files.
 	Transcript transcript.Reader
-	// Mapping is what the mapping of events to spans must know of the agent.
+	// Mapping is what the mapping of events to spans must know of the agent beyond its facts.
 	Mapping otelmap.Traits
 	// Installer installs the agent's hooks. Settings reports that they are entries
 	// in settings files; otherwise they are files in folders.
@@ -65,16 +58,11 @@ type Agent struct {
 	// Scopes are what install.Options.Scope can be, if the hooks are entries in
 	// settings files.
 	Scopes []string
-	// Folders are the environment variables with absolute paths of folders that the agent
-	// uses in place of those in the home folder.
-	Folders []string
-	// Resume is the agent's command that continues a session, whose id follows it. It is
-	// empty if the agent has none.
-	Resume string
 	// Managed reports that an organisation can have the hooks in settings of its own.
 	Managed bool
-	// Install and Uninstall describe the commands for the agent's hooks.
-	Install, Uninstall install.Command
+	// Command describes the command that installs the agent's hooks, or with undo the one
+	// that removes them.
+	Command func(undo bool) install.Command
 	// Refusers reports whether the hooks that the agent runs in a folder may refuse the end
 	// of a turn, for an agent whose files tell only of a refusal; nil for any other.
 	Refusers func(sys install.System, folder string) bool
@@ -123,72 +111,52 @@ func (a Agent) Reader() transcript.Reader {
 
 // All returns the supported agents.
 func All() Table {
-	return Table{
+	table := Table{
 		{
-			Host: cline.Host, Word: "cline", Name: "Cline", Program: "cline-hook", Folders: []string{"CLINE_DIR", "CLINE_DATA_DIR"},
-			Decode: cline.Decode, Transcript: clinefiles.Agent, Installer: clinehooks.Installer{},
-			Mapping: otelmap.Traits{
-				MaxInput: 200, MaxOutput: 300,
-				MCPServer: cline.MCPServer,
-			},
-			Install: clinehooks.InstallCommand(), Uninstall: clinehooks.UninstallCommand(),
+			Agent: hook.AgentOf(cline.Host), Decode: cline.Decode, Transcript: clinefiles.Agent,
+			Mapping:   otelmap.Traits{MCPServer: cline.MCPServer},
+			Installer: clineinstall.Installer{}, Command: clineinstall.Command,
 		},
 		{
-			Host: claude.Host, Word: "claude", Name: "Claude Code", Program: "claude-hook", Folders: []string{"CLAUDE_CONFIG_DIR"},
-			Decode: claude.Decode, Transcript: claudefiles.Agent, Resume: "claude --resume", Installer: claudehooks.Installer{},
-			Mapping: otelmap.Traits{
-				Turns: true, Shared: true, MaxInput: 500, MaxOutput: 500,
-				ToolError: otelmap.ErrorToolFailure, Provider: "anthropic",
-			},
+			Agent: hook.AgentOf(claude.Host), Decode: claude.Decode, Transcript: claudefiles.Agent,
+			Mapping:   otelmap.Traits{Shared: true, Provider: "anthropic"},
+			Installer: claudeinstall.Installer{}, Command: claudeinstall.Command,
 			Settings: true, StripsOTel: true, Managed: true, Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
-			Install: claudehooks.InstallCommand(), Uninstall: claudehooks.UninstallCommand(),
 		},
 		{
-			Host: qwen.Host, Word: "qwen", Name: "Qwen Code", Program: "claude-hook", Folders: []string{"QWEN_HOME", "QWEN_RUNTIME_DIR"},
-			Decode: qwen.Decode, Transcript: qwenfiles.Agent, Resume: "qwen --resume", Installer: qwenhooks.Installer(),
-			Mapping: otelmap.Traits{
-				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
-			},
-			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject}, Refusers: qwenhooks.Refusers,
-			Install: qwenhooks.InstallCommand(), Uninstall: qwenhooks.UninstallCommand(),
+			Agent: hook.AgentOf(qwen.Host), Decode: qwen.Decode, Transcript: qwenfiles.Agent,
+			Installer: qweninstall.Installer(), Command: qweninstall.Installer().Command,
+			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject}, Refusers: qweninstall.Refusers,
 		},
 		{
-			Host: codex.Host, Word: "codex", Name: "Codex", Program: "claude-hook", Folders: []string{"CODEX_HOME"},
-			Decode: codex.Decode, Transcript: codexfiles.Agent, Resume: "codex resume", Installer: codexhooks.Installer(),
-			Mapping: otelmap.Traits{
-				Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
-				Extensions: []string{"web_search", "web_search_call", "image_generation"}, Script: "exec", Nested: "exec-",
-			},
+			Agent: hook.AgentOf(codex.Host), Decode: codex.Decode, Transcript: codexfiles.Agent,
+			Mapping:   otelmap.Traits{Extensions: []string{"web_search", "web_search_call", "image_generation"}, Script: "exec", Nested: "exec-"},
+			Installer: codexinstall.Installer(), Command: codexinstall.Installer().Command,
 			Settings: true, Managed: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
-			Install: codexhooks.InstallCommand(), Uninstall: codexhooks.UninstallCommand(),
 		},
 		{
-			Host: copilot.Host, Word: "copilot", Name: "GitHub Copilot", Program: "claude-hook", Folders: []string{"COPILOT_HOME"},
-			Decode: copilot.Decode, Transcript: copilotfiles.Agent, Resume: "copilot --resume", Installer: copilothooks.Installer(),
-			Mapping: otelmap.Traits{
-				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure,
-			},
+			Agent: hook.AgentOf(copilot.Host), Decode: copilot.Decode, Transcript: copilotfiles.Agent,
+			Mapping:   otelmap.Traits{Unnamed: true},
+			Installer: copilotinstall.Installer(), Command: copilotinstall.Command,
 			Settings: true, StripsOTel: true, Managed: true,
-			Install: copilothooks.InstallCommand(), Uninstall: copilothooks.UninstallCommand(),
 		},
 		{
-			Host: gemini.Host, Word: "gemini", Name: "Gemini CLI", Program: "claude-hook", Folders: []string{"GEMINI_CLI_HOME"},
-			Decode: gemini.Decode, Transcript: geminifiles.Agent, Resume: "gemini --resume", Installer: geminihooks.Installer(),
-			Mapping: otelmap.Traits{
-				Turns: true, Unnamed: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure, Provider: "gcp.gemini",
-				MCPServer: gemini.MCPServer,
-			},
+			Agent: hook.AgentOf(gemini.Host), Decode: gemini.Decode, Transcript: geminifiles.Agent,
+			Mapping:   otelmap.Traits{Unnamed: true, Provider: "gcp.gemini", MCPServer: gemini.MCPServer},
+			Installer: geminiinstall.Installer(), Command: geminiinstall.Installer().Command,
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
-			Install: geminihooks.InstallCommand(), Uninstall: geminihooks.UninstallCommand(),
 		},
 		{
-			Host: opencode.Host, Word: "opencode", Name: "opencode", Program: "claude-hook", Folders: []string{"OPENCODE_DB"},
-			Decode: opencode.Decode, Transcript: opencodefiles.Agent, Resume: "opencode --session", Installer: opencodeplugin.Installer{},
-			Mapping:  otelmap.Traits{Turns: true, MaxInput: 500, MaxOutput: 500, ToolError: otelmap.ErrorToolFailure},
+			Agent: hook.AgentOf(opencode.Host), Decode: opencode.Decode, Transcript: opencodefiles.Agent,
+			Installer: opencodeinstall.Installer{}, Command: opencodeinstall.Command,
 			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
-			Install: opencodeplugin.InstallCommand(), Uninstall: opencodeplugin.UninstallCommand(),
 		},
 	}
+	for i, a := range table {
+		m := &table[i].Mapping
+		m.Turns, m.MaxInput, m.MaxOutput, m.ToolError = !a.Tasks, a.MaxInput, a.MaxOutput, a.ToolError
+	}
+	return table
 }
 
 // ResumeCommand returns the command that continues a session of the agent with this host,

@@ -75,6 +75,9 @@ func (c *clock) Slept() []time.Duration {
 func recorded(t tb, folder, id string) []spool.Record {
 	t.Helper()
 	dir := filepath.Join("..", "..", "hook", "cline", "testdata", folder)
+	if folder == "classic-session" {
+		dir = filepath.Join("..", "demo", "session")
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recording in %s: %v", dir, err)

@@ -52,7 +52,7 @@ func TestSecretOfTheFilesIsRemembered(t *testing.T) {
 		recs[2].Payload = []byte(strings.Replace(string(recs[2].Payload), `"ok"`, `"s3cret"`, 1))
 		b.append(recs...)
 		now := b.clock.Now()
-		files.Calls = []hook.LLMCall{{Turn: "p1", ID: "m1", Start: now, End: now, Text: "with key=s3cret"}}
+		files.Requests = []hook.Request{{Turn: "p1", ID: "m1", Start: now, End: now, Text: "with key=s3cret"}}
 		b.clock.Advance(time.Minute)
 		b.append(turn("p2")...)
 		b.append(turn("p3")...)

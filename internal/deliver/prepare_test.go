@@ -144,7 +144,7 @@ func TestLateUsageIsAwaited(t *testing.T) {
 					at := b.view(k, d.Map).spans
 					for _, run := range at {
 						root := run.ScopeSpans[0].Spans[0]
-						tr.Calls = []hook.LLMCall{{
+						tr.Requests = []hook.Request{{
 							ID: "req-1", Start: otlp.Start(root), End: otlp.End(root), Model: "m",
 							Usage: &hook.Usage{Input: 41, Output: 1},
 						}}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/pipeline"
@@ -42,7 +43,7 @@ func TestExamineCoversEveryAgentInTheTable(t *testing.T) {
 			Setup: &pipeline.Setup{
 				Config: cfg, Home: home, GOOS: "linux", Now: time.Now,
 				Agents: agents.Table{{
-					Host: "test-agent", Word: "test", Name: "Test Agent", Program: "test-hook", Settings: tt.settings,
+					Agent: hook.Agent{Host: "test-agent", Word: "test", Name: "Test Agent", Program: "test-hook"}, Settings: tt.settings,
 					Installer: fakeInstaller{report: install.Report{Sites: []install.Site{site}, Warnings: []string{"a warning"}}},
 				}},
 			},

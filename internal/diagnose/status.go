@@ -389,7 +389,7 @@ func (m *Machine) destination(ctx context.Context, name string) Destination {
 }
 
 // storeStats counts what is in the local store. It returns nil if the store
-// cannot be read; examineState says why.
+// cannot be read; doctor says why.
 func (m *Machine) storeStats(ctx context.Context) *store.Stats {
 	if missing(m.Setup.Config.StorePath()) {
 		return &store.Stats{}

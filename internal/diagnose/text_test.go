@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
@@ -62,18 +63,18 @@ func TestStatusText(t *testing.T) {
 	right := &Status{
 		Recording: recordingOn, StateDir: "/state", EnvFile: "/settings.env", machine: machine,
 		agents: []agentHooks{
-			{agents.Agent{Name: "Cline"}, report(install.StateInstalled, install.StateInstalled)},
-			{agents.Agent{Name: "Other"}, &install.Report{
+			{agents.Agent{Agent: hook.Agent{Name: "Cline"}}, report(install.StateInstalled, install.StateInstalled)},
+			{agents.Agent{Agent: hook.Agent{Name: "Other"}}, &install.Report{
 				Sites:    []install.Site{{Place: install.Place{Path: "/hooks", Readers: "read by all"}, Present: true, Hooks: hooks(install.StateInstalled)}},
 				Warnings: []string{"hooks are switched off in Other's settings (disableAllHooks in /home/dev/.other/settings.json): nothing is recorded"},
 			}},
-			{agents.Agent{Name: "Absent"}, &install.Report{Warnings: []string{"of no concern"}}},
+			{agents.Agent{Agent: hook.Agent{Name: "Absent"}}, &install.Report{Warnings: []string{"of no concern"}}},
 		},
 		Destinations: []Destination{{Name: "store", Stored: &store.Stats{Traces: 2, Spans: 9, Newest: now.Add(-time.Hour), Bytes: 300 << 20}}},
 	}
 	wrong := *right
 	wrong.Recording = recordingPaused
-	wrong.agents = []agentHooks{{agents.Agent{Name: "Cline"}, report(install.StateInstalled, install.StateOutdated)}}
+	wrong.agents = []agentHooks{{agents.Agent{Agent: hook.Agent{Name: "Cline"}}, report(install.StateInstalled, install.StateOutdated)}}
 	wrong.Destinations = append(right.Destinations, Destination{
 		Name: "otlp", Target: "http://localhost:4318", Tried: now, Error: "otlp: 503 Service Unavailable", Failing: 1, NextTry: now, LastError: "503",
 		Parked: []deliver.Parked{{At: now, Error: "400 Bad Request\x1b[2J"}},

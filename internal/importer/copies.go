@@ -73,10 +73,10 @@ func without(tr *hook.Transcript, copies []request) *hook.Transcript {
 	for _, r := range copies {
 		dropped[r] = true
 	}
-	copied := func(c *hook.LLMCall) bool { return dropped[request{c.ID, c.End.UTC()}] }
-	asked := make(map[callKey][]*hook.LLMCall)
-	for i := range tr.Calls {
-		c := &tr.Calls[i]
+	copied := func(c *hook.Request) bool { return dropped[request{c.ID, c.End.UTC()}] }
+	asked := make(map[callKey][]*hook.Request)
+	for i := range tr.Requests {
+		c := &tr.Requests[i]
 		for _, id := range c.ToolCallIDs {
 			asked[callKey{c.Agent, id}] = append(asked[callKey{c.Agent, id}], c)
 		}
@@ -91,6 +91,6 @@ func without(tr *hook.Transcript, copies []request) *hook.Transcript {
 		}
 		return false
 	})
-	out.Calls = slices.DeleteFunc(slices.Clone(tr.Calls), func(c hook.LLMCall) bool { return copied(&c) })
+	out.Requests = slices.DeleteFunc(slices.Clone(tr.Requests), func(c hook.Request) bool { return copied(&c) })
 	return &out
 }

@@ -145,8 +145,8 @@ func TestEvents(t *testing.T) {
 		{
 			name: "a classic task with two completions and a cancel", host: HostCline, dialect: DialectClassic,
 			tr: hook.Transcript{
-				Prompts: []hook.Prompt{{At: at(0), Text: "fix"}, {At: at(5), Text: "more"}},
-				Calls:   []hook.LLMCall{{Start: at(5), End: at(6), Error: "user_cancelled"}, {Start: at(7), End: at(8), Error: "streaming_failed"}},
+				Prompts:  []hook.Prompt{{At: at(0), Text: "fix"}, {At: at(5), Text: "more"}},
+				Requests: []hook.Request{{Start: at(5), End: at(6), Error: "user_cancelled"}, {Start: at(7), End: at(8), Error: "streaming_failed"}},
 				ToolResults: []hook.ToolResult{
 					{Name: "read_file", Input: `{"path":"a"}`, Text: "x", Asked: at(1), At: at(2)},
 					{Name: "list_files", Asked: at(3), At: at(90)},
@@ -166,14 +166,14 @@ func TestEvents(t *testing.T) {
 		},
 		{
 			name: "a classic task that only its requests tell of", host: HostCline, dialect: DialectClassic,
-			tr:   hook.Transcript{Calls: []hook.LLMCall{{Start: at(2), End: at(3)}, {Start: at(1), End: at(2)}}},
+			tr:   hook.Transcript{Requests: []hook.Request{{Start: at(2), End: at(3)}, {Start: at(1), End: at(2)}}},
 			want: "1 run_start\n",
 		},
 		{
 			name: "an SDK session: one run for each prompt, but for one given at work", host: HostCline, dialect: DialectSDK,
 			tr: hook.Transcript{
 				Prompts: []hook.Prompt{{At: at(0), Text: "one"}, {At: at(10), Text: "two"}, {At: at(12), Text: "hurry"}},
-				Calls: []hook.LLMCall{
+				Requests: []hook.Request{
 					{Start: at(0), End: at(1), ToolCallIDs: []string{"c1"}},
 					{Start: at(2), End: at(3), Text: "first answer"},
 					{Start: at(10), End: at(11), ToolCallIDs: []string{"c1"}},
@@ -200,17 +200,17 @@ func TestEvents(t *testing.T) {
 		{
 			name: "the window that is closed long after the answer ends no run", host: HostCline, dialect: DialectSDK,
 			tr: hook.Transcript{
-				Prompts: []hook.Prompt{{At: at(0), Text: "one"}},
-				Calls:   []hook.LLMCall{{Start: at(0), End: at(1), Text: "answer"}},
-				Ends:    []hook.TurnEnd{{At: at(99), Kind: hook.KindSessionEnd}},
+				Prompts:  []hook.Prompt{{At: at(0), Text: "one"}},
+				Requests: []hook.Request{{Start: at(0), End: at(1), Text: "answer"}},
+				Ends:     []hook.TurnEnd{{At: at(99), Kind: hook.KindSessionEnd}},
 			},
 			want: "0 run_start prompt=one\n0 prompt prompt=one\n1 run_complete result=answer\n",
 		},
 		{
 			name: "an answer and the next prompt in one moment", host: HostCline, dialect: DialectSDK,
 			tr: hook.Transcript{
-				Prompts: []hook.Prompt{{At: at(0), Text: "one"}, {At: at(1), Text: "two"}},
-				Calls:   []hook.LLMCall{{Start: at(0), End: at(1), Text: "answer"}},
+				Prompts:  []hook.Prompt{{At: at(0), Text: "one"}, {At: at(1), Text: "two"}},
+				Requests: []hook.Request{{Start: at(0), End: at(1), Text: "answer"}},
 			},
 			want: "0 run_start prompt=one\n0 prompt prompt=one\n1 run_complete result=answer\n1 run_start prompt=two\n" +
 				"1 prompt prompt=two\n",
@@ -246,14 +246,14 @@ func anyTranscript(rt *rapid.T) *hook.Transcript {
 	}
 	for range rapid.IntRange(0, 5).Draw(rt, "calls") {
 		start := moment("call")
-		c := hook.LLMCall{ID: "m", Start: start, Agent: word.Draw(rt, "agent"), Error: rapid.SampledFrom([]string{"", "user_cancelled"}).Draw(rt, "error")}
+		c := hook.Request{ID: "m", Start: start, Agent: word.Draw(rt, "agent"), Error: rapid.SampledFrom([]string{"", "user_cancelled"}).Draw(rt, "error")}
 		if !start.IsZero() {
 			c.End = start.Add(time.Second)
 		}
 		if rapid.Bool().Draw(rt, "tools") {
 			c.ToolCallIDs = []string{word.Draw(rt, "call id")}
 		}
-		tr.Calls = append(tr.Calls, c)
+		tr.Requests = append(tr.Requests, c)
 	}
 	for range rapid.IntRange(0, 5).Draw(rt, "results") {
 		tr.ToolResults = append(tr.ToolResults, hook.ToolResult{

@@ -19,7 +19,7 @@ import (
 func asking(n int) *hook.Transcript {
 	tr := turns(n)
 	for i := range n {
-		tr.Calls = append(tr.Calls, hook.LLMCall{
+		tr.Requests = append(tr.Requests, hook.Request{
 			ID: fmt.Sprint("msg_", i), Turn: tr.Prompts[i].Turn, Start: at(60 * i), End: at(60*i + 1), Model: "m",
 			Usage: &hook.Usage{Input: int64(10 + i), Output: 5}, ToolCallIDs: []string{tr.ToolResults[i].ID},
 		})
@@ -31,7 +31,7 @@ func asking(n int) *hook.Transcript {
 func renamed(tr *hook.Transcript, prefix string) *hook.Transcript {
 	for i := range tr.Prompts {
 		turn := prefix + tr.Prompts[i].Turn
-		tr.Prompts[i].Turn, tr.ToolResults[i].Turn, tr.Ends[i].Turn, tr.Calls[i].Turn = turn, turn, turn, turn
+		tr.Prompts[i].Turn, tr.ToolResults[i].Turn, tr.Ends[i].Turn, tr.Requests[i].Turn = turn, turn, turn, turn
 	}
 	return tr
 }
@@ -41,15 +41,15 @@ func renamed(tr *hook.Transcript, prefix string) *hook.Transcript {
 func TestForkWhoseOriginalIsGone(t *testing.T) {
 	longer := func() *hook.Transcript { // the last turn goes on in the fork
 		tr := renamed(asking(2), "f")
-		tr.Calls = append(tr.Calls, hook.LLMCall{ID: "msg_9", Turn: "fb", Start: at(90), End: at(91), Usage: &hook.Usage{Input: 7, Output: 1}, ToolCallIDs: []string{"t9"}})
+		tr.Requests = append(tr.Requests, hook.Request{ID: "msg_9", Turn: "fb", Start: at(90), End: at(91), Usage: &hook.Usage{Input: 7, Output: 1}, ToolCallIDs: []string{"t9"}})
 		tr.ToolResults = append(tr.ToolResults, hook.ToolResult{ID: "t9", Turn: "fb", Name: "Bash", Asked: at(91), At: at(92)})
 		tr.Ends[1].At = at(93)
 		return tr
 	}
-	other := func(change func(*hook.LLMCall)) *hook.Transcript {
+	other := func(change func(*hook.Request)) *hook.Transcript {
 		tr := renamed(asking(2), "f")
-		for i := range tr.Calls {
-			change(&tr.Calls[i])
+		for i := range tr.Requests {
+			change(&tr.Requests[i])
 		}
 		return tr
 	}
@@ -66,9 +66,9 @@ func TestForkWhoseOriginalIsGone(t *testing.T) {
 		"removed from the store":       {fork: renamed(asking(3), "f"), removed: true, runs: 1, spans: 3, want: Skipped{Removed: 2}},
 		"wanted again":                 {fork: renamed(asking(2), "f"), removed: true, again: true, runs: 2, spans: 6},
 		"a turn that is there in part": {fork: longer(), runs: 1, spans: 3, want: Skipped{AlreadyThere: 1, Inherited: 1}},
-		"a gateway's ids, other times": {fork: other(func(c *hook.LLMCall) { c.Start, c.End = c.Start.Add(time.Millisecond), c.End.Add(time.Millisecond) }), runs: 2, spans: 6},
-		"other tokens":                 {fork: other(func(c *hook.LLMCall) { c.Usage.Output++ }), runs: 2, spans: 6},
-		"no ids":                       {fork: other(func(c *hook.LLMCall) { c.ID = "" }), runs: 2, spans: 6},
+		"a gateway's ids, other times": {fork: other(func(c *hook.Request) { c.Start, c.End = c.Start.Add(time.Millisecond), c.End.Add(time.Millisecond) }), runs: 2, spans: 6},
+		"other tokens":                 {fork: other(func(c *hook.Request) { c.Usage.Output++ }), runs: 2, spans: 6},
+		"no ids":                       {fork: other(func(c *hook.Request) { c.ID = "" }), runs: 2, spans: 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -191,8 +191,8 @@ func TestSessionsOfOneTrace(t *testing.T) {
 	sessions := func() (list []Session) {
 		for i, id := range []string{"one", "two", "three"} {
 			tr := asking(2)
-			for k := range tr.Calls {
-				tr.Calls[k].ID += fmt.Sprint("/", i)
+			for k := range tr.Requests {
+				tr.Requests[k].ID += fmt.Sprint("/", i)
 			}
 			list = append(list, of(id, DialectClaude, tr))
 		}

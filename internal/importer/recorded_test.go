@@ -261,7 +261,7 @@ func TestClineRunsAreThoseOfHooks(t *testing.T) {
 	for _, c := range []struct {
 		name, dialect, session, from, hooks string
 	}{
-		{"classic", DialectClassic, "1795175957341", "classic/1795175957341", "classic-session"},
+		{"classic", DialectClassic, "1795175957341", "../../demo/task", "../../../internal/demo/session"},
 		{"the command line 2", DialectClassic, "1795174833149", "cli2/1795174833149", "e2e-cli2/ok"},
 		{"the SDK, tools", DialectSDK, "1795174957841_0jeru", "sdk/tools/1795174957841_0jeru", "e2e-cli3/tools"},
 		{"the SDK, a subagent", DialectSDK, "1795175660887_ibxt7", "sdk/subagent/1795175660887_ibxt7", "e2e-cli3/subagent"},

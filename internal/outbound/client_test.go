@@ -199,15 +199,6 @@ func TestPackedAnswersAreRead(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	elsewhere := server(t, faultserver.Answer{})
-	s := server(t, faultserver.Answer{Status: 307, Header: faultserver.Location(elsewhere.Base())})
-	a, err := do(t.Context(), t, New(Options{}), s.Base())
-	if err != nil || a.Status != 307 || len(elsewhere.Requests()) != 0 {
-		t.Errorf("%+v, %v after %d requests elsewhere", a, err, len(elsewhere.Requests()))
-	}
-}
-
 func TestOldTLSIsRefused(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11} //nolint:gosec // The client must refuse it.

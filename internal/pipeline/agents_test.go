@@ -24,7 +24,7 @@ import (
 // are single events of a turn.
 func testAgent() agents.Agent {
 	return agents.Agent{
-		Host: "test-agent", Word: "test", Name: "Test Agent", Program: "test-hook",
+		Agent:   hook.Agent{Host: "test-agent", Word: "test", Name: "Test Agent", Program: "test-hook"},
 		Mapping: otelmap.Traits{Turns: true, MaxInput: 7, Provider: "test-provider"},
 		Decode: func(raw hook.Raw) ([]hook.Event, error) {
 			var e hook.Event
@@ -127,7 +127,7 @@ func TestFilesOfFoldersThatAreOff(t *testing.T) {
 		a.Transcript.Read = func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
 			tr := &hook.Transcript{Cwd: "/w/private", Moves: tt.moves}
 			for _, second := range []int{1, 2, 3, 5} {
-				tr.Calls = append(tr.Calls, hook.LLMCall{Start: at(second), RequestID: strconv.Itoa(second)})
+				tr.Requests = append(tr.Requests, hook.Request{Start: at(second), RequestID: strconv.Itoa(second)})
 			}
 			return tr, nil
 		}
@@ -136,7 +136,7 @@ func TestFilesOfFoldersThatAreOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, c := range tr.Calls {
+		for _, c := range tr.Requests {
 			got = append(got, c.RequestID)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {

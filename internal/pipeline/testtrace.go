@@ -75,7 +75,7 @@ func (m *madeUp) request(from, to int, agent, text string, calls ...string) {
 	if len(calls) > 0 {
 		reason = "tool_use"
 	}
-	m.files.Calls = append(m.files.Calls, hook.LLMCall{
+	m.files.Requests = append(m.files.Requests, hook.Request{
 		ID: m.session + "-" + strconv.Itoa(from), Agent: agent, Start: m.at(from), End: m.at(to), Provider: testHost, Model: testModel,
 		ResponseModel: testModel, Text: text, FinishReason: reason, ToolCallIDs: calls, Usage: &hook.Usage{Input: 120, Output: 20},
 	})

@@ -1,29 +1,24 @@
 package rawjson
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
+	"encoding/json"
+	"maps"
 	"math"
+	"slices"
 	"sort"
+	"strings"
 	"unicode/utf8"
 )
 
 // Limit bounds a JSON text. A number that is zero bounds nothing.
 type Limit struct {
-	// Max bounds the text, Each the JSON of every string in it that is no name.
+	// Max bounds the text, Each every string in it that is no name, without its quotes.
 	Max, Each int
-	// Least is to what strings are cut before anything is left out; if zero, 14.
+	// Least is to what strings are cut before anything is left out; if zero, 12.
 	Least int
 	// Characters reports that the numbers count characters and not bytes.
 	Characters bool
-}
-
-func (l Limit) size(text []byte) int {
-	if l.Characters {
-		return utf8.RuneCount(text)
-	}
-	return len(text)
 }
 
 // ellipsis ends a string that was cut. As a name, in an object or, in the place of an element,
@@ -32,113 +27,54 @@ const ellipsis = "…"
 
 // Shorten returns a JSON text within a limit, and how many elements and members it leaves out.
 // First the longest strings lose their ends. If that is not enough, lists keep their first
-// elements, as many of each as fit, and then objects their first members. The order and the
-// spelling stay. The result is empty only if no value of the kind fits. A text that is not JSON
+// elements, as many of each as fit, and then objects the first of their members in the order of
+// their names. The result is empty only if no value of the kind fits. A text that is not JSON
 // becomes a JSON string.
 func Shorten(text string, l Limit) (short string, left int) {
 	if text == "" {
 		return "", 0
 	}
 	l.Max, l.Each = cmp.Or(l.Max, math.MaxInt), cmp.Or(l.Each, math.MaxInt)
-	raw := []byte(text)
-	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	text = strings.ToValidUTF8(text, "\ufffd")
+	var v any = text
+	if valid(text) {
+		if len(text) <= min(l.Max, l.Each) {
+			return text, 0
+		}
+		v, _ = Parse([]byte(text))
 	}
-	if Check(raw) != nil {
-		raw = AppendString(nil, string(raw))
-	}
-	if len(raw) <= min(l.Max, l.Each) {
-		return string(raw), 0
-	}
-	raw = Trim(raw)
-	most := min(l.Max, len(raw))
-	s := shortener{limit: l, all: l.nodes(raw), keep: min(most, l.Each), elements: most, members: most}
+	most := min(l.Max, len(text))
+	keep := min(most, l.Each)
+	s := shortener{limit: l, whole: v, keep: keep, elements: most, members: most}
 	if s.fits() {
-		return string(s.out), 0
+		return s.out, 0
 	}
-	keep := s.keep
-	s.keep, s.elements = min(keep, cmp.Or(l.Least, 14)), 1
-	parts := min(most, len(s.all)) // no list and no object has more
-	s.raise(&s.members, 0, parts)
-	s.raise(&s.elements, 0, parts)
-	s.raise(&s.keep, s.keep, keep)
+	least := min(keep, cmp.Or(l.Least, 12))
+	s.keep, s.elements = least, 1
+	s.raise(&s.members, 0, most)
+	s.raise(&s.elements, 0, most)
+	s.raise(&s.keep, least, keep)
+	if !s.fits() {
+		s.raise(&s.keep, 0, least)
+	}
 	if s.fits() {
-		return string(s.out), s.left
+		return s.out, s.left
 	}
-	if empty := map[byte]string{'{': "{}", '[': "[]", '"': `""`}[raw[0]]; empty != "" && len(empty) <= l.Max {
-		return empty, s.all[0].items
+	if empty := s.out[:1] + s.out[len(s.out)-1:]; len(empty) <= l.Max && strings.ContainsAny(empty, "{[") {
+		return empty, s.left
 	}
 	return "", 0
 }
 
-// node is a value of a text.
-type node struct {
-	// name is the JSON of a member's name. text is that of the value, its first bracket if it
-	// has others in it.
-	name, text []byte
-	size       int
-	// items is how many elements or members the value has, with those that were left out before.
-	items int
-	// end is the place of the next node that is not in this one.
-	end int
-}
-
-// nodes returns the values of a checked text, each before those that are in it.
-func (l Limit) nodes(text []byte) (all []node) {
-	var open []int // those that have not ended
-	var name []byte
-	count := func(n int) {
-		if len(open) > 0 {
-			all[open[len(open)-1]].items += n
-		}
-	}
-	for pos := 0; pos < len(text); {
-		end := pos + 1
-		switch c := text[pos]; c {
-		case ' ', '\t', '\r', '\n', ',', ':':
-		case '}', ']':
-			last := open[len(open)-1]
-			all[last].end, open = len(all), open[:len(open)-1]
-			if p := all[last]; p.name == nil && p.end == last+2 && isCount(all[last+1].name) {
-				count(p.items)
-			} else {
-				count(1)
-			}
-		case '{', '[':
-			open = append(open, len(all))
-			all = append(all, node{name: name, text: text[pos:end]})
-			name = nil
-		default:
-			end, _ = valueEnd(text, pos)
-			if next := skipSpace(text, end); c == '"' && next < len(text) && text[next] == ':' {
-				name = text[pos:end]
-				break
-			}
-			n := int64(1)
-			if isCount(name) {
-				n, _ = Int(text[pos:end])
-			}
-			count(int(max(1, n)))
-			all = append(all, node{name: name, text: text[pos:end], size: l.size(text[pos:end]), end: len(all) + 1})
-			name = nil
-		}
-		pos = end
-	}
-	return all
-}
-
-// isCount reports the name of the count of what was left out.
-func isCount(name []byte) bool { return string(name) == `"`+ellipsis+`"` }
-
-// shortener writes a text anew, less of it at each attempt.
+// shortener writes a value again, less of it at each attempt.
 type shortener struct {
 	limit Limit
-	all   []node
+	whole any
 	// keep bounds strings, elements and members how many of them stay.
 	keep, elements, members int
 
-	out        []byte
-	used, left int
+	out  string
+	left int
 }
 
 // raise gives a bound, one of s, the greatest value with which the text fits, or else the least.
@@ -148,84 +84,75 @@ func (s *shortener) raise(bound *int, least, most int) {
 
 // fits writes the text and reports whether it is within the limit.
 func (s *shortener) fits() bool {
-	s.out, s.used, s.left = s.out[:0], 0, 0
-	s.value(0)
-	return s.used <= s.limit.Max
+	s.left = 0
+	s.out = Encode(s.value(s.whole))
+	return len(s.out) <= s.limit.Max || s.limit.Characters && utf8.RuneCountInString(s.out) <= s.limit.Max
 }
 
-func (s *shortener) add(text []byte) {
-	s.out = append(s.out, text...)
-	s.used += s.limit.size(text)
-}
-
-// value writes the value at a place, or so much of it as shows that all is too long.
-func (s *shortener) value(at int) {
-	p := &s.all[at]
-	switch {
-	case p.text[0] == '{':
-		s.items(at, s.members, `"`+ellipsis+`":%d`, "}")
-	case p.text[0] == '[':
-		s.items(at, s.elements, `{"`+ellipsis+`":%d}`, "]")
-	case p.text[0] == '"' && p.size > s.keep:
-		s.add(s.limit.cut(p.text, s.keep))
-	default:
-		s.add(p.text)
-	}
-}
-
-func (s *shortener) items(at, most int, count, last string) {
-	p := &s.all[at]
-	s.add(p.text)
-	n := 0
-	for next := at + 1; next < p.end && s.used <= s.limit.Max; next = s.all[next].end {
+func (s *shortener) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return s.limit.cut(v, s.keep)
+	case []any:
+		out := make([]any, 0, min(len(v), s.elements+1))
+		for _, e := range v[:min(len(v), s.elements)] {
+			out = append(out, s.value(e))
+		}
+		n := 0
+		for _, e := range v[len(out):] {
+			o, _ := e.(map[string]any)
+			n += weight(o[ellipsis], len(o) == 1)
+		}
 		if n > 0 {
-			s.add([]byte(","))
+			out = append(out, map[string]any{ellipsis: n})
 		}
-		if n == most {
-			s.left += p.items - n
-			s.add(fmt.Appendf(nil, count, p.items-n))
-			break
+		s.left += n
+		return out
+	case map[string]any:
+		out, n := make(map[string]any), 0
+		for i, name := range slices.Sorted(maps.Keys(v)) {
+			if i < s.members {
+				out[name] = s.value(v[name])
+			} else {
+				n += weight(v[name], name == ellipsis)
+			}
 		}
-		if name := s.all[next].name; name != nil {
-			s.add(name)
-			s.add([]byte(":"))
+		if n > 0 {
+			out[ellipsis] = n
 		}
-		s.value(next)
-		n++
+		s.left += n
+		return out
 	}
-	s.add([]byte(last))
+	return v
 }
 
-// cut returns the JSON of the beginning of a string.
-func (l Limit) cut(quoted []byte, keep int) []byte {
-	room, end := keep-l.size([]byte(`"`+ellipsis+`"`)), 1
-	if room < 0 {
-		return []byte(`""`)
+// weight is 1, or what a count of what was left out before says.
+func weight(v any, isCount bool) int {
+	if number, ok := v.(json.Number); ok && isCount {
+		n, _ := number.Int64()
+		return int(max(1, n))
 	}
-	for {
-		next, size := end+1, 1
-		if c := quoted[end]; c == '\\' || c >= utf8.RuneSelf {
-			next += characterLen(quoted[end:]) - 1
-			size = l.size(quoted[end:next])
-		}
-		if room -= size; room < 0 {
-			return append(bytes.Clone(quoted[:end]), ellipsis+`"`...)
-		}
-		end = next
-	}
+	return 1
 }
 
-// characterLen is the length in bytes of the character that a string's JSON begins with: two
-// escapes may be one.
-func characterLen(text []byte) int {
-	switch {
-	case text[0] != '\\':
-		_, n := utf8.DecodeRune(text)
-		return n
-	case text[1] != 'u':
-		return 2
-	case text[2]|0x20 == 'd' && text[3] >= '8' && bytes.HasPrefix(text[6:], []byte(`\u`)):
-		return 12
+// cut returns a text of a length, of which the end is a mark if it lacks a part.
+func (l Limit) cut(s string, keep int) string {
+	if len(s) <= keep || l.Characters && len(s) <= keep*utf8.UTFMax && utf8.RuneCountInString(s) <= keep {
+		return s
 	}
-	return 6
+	size := func(c rune) int { return utf8.RuneLen(c) }
+	if l.Characters {
+		size = func(rune) int { return 1 }
+	}
+	room := keep - size('…')
+	for end, c := range s {
+		if room < 0 {
+			return ""
+		}
+		room -= size(c)
+		if room < 0 {
+			return s[:end] + ellipsis
+		}
+	}
+	return s
 }

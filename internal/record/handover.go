@@ -38,7 +38,7 @@ func handsOver(args []string) bool {
 // if hookspan cannot be started.
 func handOver(a Agent) {
 	args := os.Args[1:]
-	if a.Word != "" || !slices.Contains(handsOverAs[:], a.program()) || !handsOver(args) {
+	if a.Facts.Argument() != "" || !slices.Contains(handsOverAs[:], a.Facts.Program) || !handsOver(args) {
 		return
 	}
 	typed := slices.IndexFunc(args, func(arg string) bool { return slices.Contains(userFlags[:], arg) })
@@ -50,13 +50,13 @@ func handOver(a Agent) {
 	p.Home = Home()
 	path, environ, err := p.Sibling(MainProgram)
 	if err == nil {
-		err = become(path, append([]string{path, a.program()}, args...), environ)
+		err = become(path, append([]string{path, a.Facts.Program}, args...), environ)
 	}
 	switch {
 	case typed >= 0 && (args[typed] == "--help" || args[typed] == "-h"):
 		return
 	case typed >= 0:
-		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\nhint: hookspan and %s belong in one folder\n", a.program(), err, a.program())
+		_, _ = fmt.Fprintf(os.Stderr, "%s: %v\nhint: hookspan and %s belong in one folder\n", a.Facts.Program, err, a.Facts.Program)
 		os.Exit(1)
 	}
 	// The agent must not notice.

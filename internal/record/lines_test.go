@@ -17,7 +17,7 @@ import (
 // lineAgent is an agent that writes its events as lines.
 func lineAgent() Agent {
 	return Agent{
-		Name: "liner", Program: "claude-hook",
+		Facts: hook.Agent{Host: "liner", Program: "claude-hook"},
 		Peek: func(payload []byte, event string) hook.Head {
 			o := rawjson.Members(payload)
 			kind := map[string]hook.Kind{"prompt": hook.KindPrompt, "end": hook.KindRunComplete}[o.Text("type")]

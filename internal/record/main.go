@@ -14,7 +14,7 @@ import (
 
 // Main is the main function of a hook program: it handles one hook call, or for an agent
 // with StreamEnded all its events, and exits with 0, or with Process.Exit. The program is the first agent's; the
-// others start it with their Word before the event's name.
+// others start it with their Argument before the event's name.
 func Main(agents ...Agent) {
 	shows := slices.Index(os.Args, "--debug")
 	if shows > 0 {
@@ -22,11 +22,11 @@ func Main(agents ...Agent) {
 		_ = os.Setenv("HOOKSPAN_HOOKS_DEBUG", "true")
 	}
 	a, others, args := agents[0], agents[1:], os.Args[1:]
-	if i := slices.IndexFunc(others, func(o Agent) bool { return len(args) > 0 && args[0] == o.Word }); i >= 0 {
+	if i := slices.IndexFunc(others, func(o Agent) bool { return len(args) > 0 && args[0] == o.Facts.Argument() }); i >= 0 {
 		a, args = others[i], args[1:] //nolint:gosec // There is a first one.
 	}
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
-		_, _ = os.Stdout.WriteString(agents[0].program() + " of hookspan\n") // it starts: more is hookspan's to say
+		_, _ = os.Stdout.WriteString(agents[0].Facts.Program + " of hookspan\n") // it starts: more is hookspan's to say
 		os.Exit(0)
 	}
 	// First, since the other program would inherit what follows.
@@ -45,7 +45,7 @@ func Main(agents ...Agent) {
 	debug.SetMemoryLimit(24 << 20)
 
 	if p.Event == "--help" || p.Event == "-h" {
-		_, _ = os.Stdout.WriteString("usage: " + a.program() + " EVENT < payload\n" +
+		_, _ = os.Stdout.WriteString("usage: " + a.Facts.Program + " EVENT < payload\n" +
 			"An agent starts this for each of its events. People use hookspan: hookspan --help\n")
 		os.Exit(0)
 	}

@@ -83,8 +83,8 @@ func input(f *os.File, limit time.Duration) io.Reader {
 }
 
 type polled struct {
-	*os.File
-	end time.Time
+	file *os.File
+	end  time.Time
 }
 
 // Read implements io.Reader.
@@ -94,11 +94,11 @@ func (p *polled) Read(b []byte) (int, error) {
 		if left <= 0 {
 			return 0, errDeadline
 		}
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.Fd()), Events: unix.POLLIN}}, int(left/time.Millisecond)+1) //nolint:gosec // A descriptor fits.
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(p.file.Fd()), Events: unix.POLLIN}}, int(left/time.Millisecond)+1) //nolint:gosec // A descriptor fits.
 		if n == 0 && err == nil || errors.Is(err, syscall.EINTR) {
 			continue
 		}
-		return p.File.Read(b)
+		return p.file.Read(b)
 	}
 }
 

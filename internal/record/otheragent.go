@@ -52,7 +52,7 @@ func (c *Call) leaveAlone() {
 	if p.off(cfg) || cfg.StateDir == "" {
 		return
 	}
-	path := filepath.Join(cfg.StateDir, otherAgents, p.Agent.program()+"."+c.Head.Agent)
+	path := filepath.Join(cfg.StateDir, otherAgents, p.Agent.Facts.Program+"."+c.Head.Agent)
 	now := p.Now()
 	if os.Chtimes(path, now, now) == nil {
 		return
@@ -65,5 +65,5 @@ func (c *Call) leaveAlone() {
 		return
 	}
 	_ = f.Close()
-	c.Log.Line(fmt.Sprintf("%s: run by %s, not by %s: it is not recorded (said once)", c.Name(), c.Head.Agent, p.Agent.Name))
+	c.Log.Line(fmt.Sprintf("%s: run by %s, not by %s: it is not recorded (said once)", c.Name(), c.Head.Agent, p.Agent.Facts.Host))
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-var clineAgent = Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply}
+var clineAgent = Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply}
 
 const (
 	// neutral is the answer of a hook that has nothing to say.
@@ -374,9 +374,9 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunNamesTheProgram(t *testing.T) {
-	for program, want := range map[string]string{"": " cline-hook: ", "other": " other: "} {
+	for program, want := range map[string]string{"cline-hook": " cline-hook: ", "other": " other: "} {
 		c := newCall(t)
-		c.Agent.Program = program
+		c.Agent.Facts.Program = program
 		c.setenv("HOOKSPAN_CAPTURE", "everything")
 		c.Run()
 		if log := c.log(); !strings.Contains(log, want) {

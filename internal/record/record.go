@@ -29,14 +29,8 @@ const (
 
 // Agent describes the agent that starts the process.
 type Agent struct {
-	// Name is the agent's name in the spool.
-	Name string
-	// Program is the hook program's name, for its log lines and its help. If
-	// empty, Name and "-hook".
-	Program string
-	// Word is the first argument with which the agent starts a program that it shares
-	// with another. If empty, the program is the agent's own.
-	Word string
+	// Facts are the agent's names and program.
+	Facts hook.Agent
 	// ProjectVariable is the environment variable with the project's folder, for an
 	// agent that may run hooks in another folder. If empty, there is none.
 	ProjectVariable string
@@ -58,8 +52,6 @@ type Agent struct {
 	// an event alone for which hookspan itself has started it as a hook.
 	Answers func(*Call) Answerer
 }
-
-func (a Agent) program() string { return cmp.Or(a.Program, a.Name+"-hook") }
 
 // Answerer answers one call. Its methods are called by one goroutine.
 type Answerer interface {
@@ -261,7 +253,7 @@ func (c *Call) begin(read func(path string) ([]byte, error)) {
 		in.MachineFile, in.ReadMachine = p.MachineFile, ReadMachine
 	}
 	c.Config, c.configErr = config.Load(in)
-	c.Log = logfile.Log{Path: c.Config.LogPath(), Who: p.Agent.program(), Now: p.Now}
+	c.Log = logfile.Log{Path: c.Config.LogPath(), Who: p.Agent.Facts.Program, Now: p.Now}
 	c.Began = p.Now()
 	p.stateDir = c.Config.StateDir
 	if p.ShowLog != nil {
@@ -334,7 +326,7 @@ func (c *Call) store() (*spool.Spool, error) {
 	}
 	c.Kept = in.Data
 	err = sp.Append(&spool.Record{
-		Host: p.Agent.Name, Session: c.Head.Session, Event: c.Name(), At: p.Now(),
+		Host: p.Agent.Facts.Host, Session: c.Head.Session, Event: c.Name(), At: p.Now(),
 		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
 		Settings: terms.String(), To: cfg.Meant(),
 		Payload: in.Data, Raw: !in.JSON, Cut: in.Cut,
@@ -357,7 +349,7 @@ func (c *Call) deliver(sp *spool.Spool) {
 	var err error
 	switch p := c.Process; {
 	case c.Head.RunEnds && c.Head.Session != "":
-		k := spool.SessionKey(p.Agent.Name, c.Head.Session)
+		k := spool.SessionKey(p.Agent.Facts.Host, c.Head.Session)
 		err = p.Spawn("flush", "--detached", "--session", k.Host+"/"+k.Name)
 	case c.Head.RunEnds || sp.ClaimSweep(p.Now(), sweepEvery):
 		err = p.Spawn("flush", "--detached")

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/internal/testkit/secrets"
 )
 
 // TestKindsOfForms tries forms of each kind with values that are drawn: {r} is random, {w} letters
@@ -23,13 +25,13 @@ func TestKindsOfForms(t *testing.T) {
 	value := func(place byte) string {
 		switch place {
 		case 'r':
-			return "k7" + draw(alnum, 26) + "Q4x"
+			return "k7" + draw(secrets.Alnum, 26) + "Q4x"
 		case 'w':
-			return "k7" + draw(alnum, 8)
+			return "k7" + draw(secrets.Alnum, 8)
 		case 'h':
-			return draw(hex, 16) + "a7b1" + draw(hex, 12)
+			return draw(secrets.Hex, 16) + "a7b1" + draw(secrets.Hex, 12)
 		case 's':
-			return "Ab3/" + draw(alnum+"+/", 60)
+			return "Ab3/" + draw(secrets.Alnum+"+/", 60)
 		case 'n':
 			return "1, 22, 33, 4, 55, 6, 77, 8, 9, 10, 11, 12, 131, 140, 215, 16"
 		case 'd':

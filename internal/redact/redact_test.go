@@ -145,7 +145,7 @@ func TestString(t *testing.T) {
 
 func FuzzRedact(f *testing.F) {
 	for _, p := range plant() {
-		f.Add(p.text(), 40)
+		f.Add(p.Text(), 40)
 	}
 	f.Add("[REDACTED:x]password=[REDACTED:", 3)
 	f.Add("a\xff\x00://:\\u00", 0)

@@ -154,7 +154,7 @@ func probeFits(probe, s string) bool {
 // one, markers, cut marks and ordinary text are side by side, whole or cut.
 func drawnTexts(seed uint64) func() string {
 	rng := rand.New(rand.NewPCG(seed, 21))
-	secrets, begins := plant(), beginnings()
+	planted, begins := plant(), beginnings()
 	between := []string{"", "", " ", " ", "\n", `\n`, "\t", "=", ": ", `": "`, "'", `"`, ",", "|", "...", "…", "-", "_", "\x1b[31m", "\xff", "[REDACTED:a]", "[REDACTED:", "é", `\u0026`, "\r\n", "@", "://"}
 	ordinary := []string{"if err != nil {", "login_0", "password?: string", "github.com/a/b", "the key of the map", "https://h.example/p?q=1", "user", "x7Kq2Lm9", "aB3dE5fG7hJ9kL2m", "0123456789ab", "tokens: 12", "npm test", "MIIEvQIBADANBgkqhkiG9w0BAQ", "sketch-api", "kind: Pod"}
 	return func() string {
@@ -163,7 +163,7 @@ func drawnTexts(seed uint64) func() string {
 			var piece string
 			switch rng.IntN(4) {
 			case 0:
-				piece = secrets[rng.IntN(len(secrets))].text()
+				piece = planted[rng.IntN(len(planted))].Text()
 			case 1:
 				piece = begins[rng.IntN(len(begins))]
 			default:
@@ -200,7 +200,7 @@ func TestRedactorEqualsReference(t *testing.T) {
 	// Secrets alone come first: some rules need the last four bytes of a text.
 	texts := []string{"0a1b2c3d4e5f60718293a4b5c6d7e8f9" + "-us1"}
 	for _, p := range plant() {
-		texts = append(texts, p.text(), p.text()[1:])
+		texts = append(texts, p.Text(), p.Text()[1:])
 	}
 	for k := range len(texts) + n {
 		s := draw()

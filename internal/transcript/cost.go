@@ -8,12 +8,12 @@ import (
 // ListCost returns what a request of c.Usage costs by the vendor's list in USD, nil if
 // its model has no price: 0 would say that it was free. writes reports that the agent
 // counts what the request wrote to the cache.
-func ListCost(c *hook.LLMCall, writes bool) *float64 { return listCost(c, writes, false) }
+func ListCost(c *hook.Request, writes bool) *float64 { return listCost(c, writes, false) }
 
 // FastCost is ListCost for a request in the fast mode.
-func FastCost(c *hook.LLMCall, writes bool) *float64 { return listCost(c, writes, true) }
+func FastCost(c *hook.Request, writes bool) *float64 { return listCost(c, writes, true) }
 
-func listCost(c *hook.LLMCall, writes, fast bool) *float64 {
+func listCost(c *hook.Request, writes, fast bool) *float64 {
 	u := c.Usage
 	if u == nil {
 		return nil

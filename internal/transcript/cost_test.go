@@ -13,19 +13,19 @@ func TestListCost(t *testing.T) {
 	usage := &hook.Usage{Input: 1000, CacheRead: 600, CacheWrite: 100, Output: 50, InputIncludesCache: true}
 	for _, tt := range []struct {
 		name   string
-		call   hook.LLMCall
+		call   hook.Request
 		writes bool
 		want   float64 // negative: none
 	}{
-		{"the cache is a part of the input", hook.LLMCall{Model: "gpt-5.6-sol", Start: july, Usage: usage}, true, 0.0015 + 0.0003 + 0.000625 + 0.0015},
-		{"the cache comes on top", hook.LLMCall{Model: "gpt-5.6-sol", Start: july, Usage: &hook.Usage{Input: 1000, CacheRead: 600, CacheWrite: 100, Output: 50}}, true, 0.005 + 0.0003 + 0.000625 + 0.0015},
-		{"at the price of the day", hook.LLMCall{Model: "gpt-5.6-sol", Start: august, End: july, Usage: usage}, true, 0.0012 + 0.00024 + 0.0005 + 0.001},
-		{"at the price of its end", hook.LLMCall{Model: "gpt-5.6-sol", End: july, Usage: usage}, true, 0.0015 + 0.0003 + 0.000625 + 0.0015},
-		{"more from the cache than in all", hook.LLMCall{Model: "gpt-5.5", Usage: &hook.Usage{Input: 100, CacheRead: 600, InputIncludesCache: true}}, true, 0.0003},
-		{"uncounted writes", hook.LLMCall{Model: "gpt-5.6-sol", Usage: &hook.Usage{Input: 1000, InputIncludesCache: true}}, false, -1},
-		{"uncounted writes that cost no more", hook.LLMCall{Model: "gpt-5.5", Usage: &hook.Usage{Input: 1000, InputIncludesCache: true}}, false, 0.005},
-		{"an unknown model", hook.LLMCall{Model: "mine", Usage: usage}, true, -1},
-		{"a request without tokens", hook.LLMCall{Model: "gpt-5.5"}, true, -1},
+		{"the cache is a part of the input", hook.Request{Model: "gpt-5.6-sol", Start: july, Usage: usage}, true, 0.0015 + 0.0003 + 0.000625 + 0.0015},
+		{"the cache comes on top", hook.Request{Model: "gpt-5.6-sol", Start: july, Usage: &hook.Usage{Input: 1000, CacheRead: 600, CacheWrite: 100, Output: 50}}, true, 0.005 + 0.0003 + 0.000625 + 0.0015},
+		{"at the price of the day", hook.Request{Model: "gpt-5.6-sol", Start: august, End: july, Usage: usage}, true, 0.0012 + 0.00024 + 0.0005 + 0.001},
+		{"at the price of its end", hook.Request{Model: "gpt-5.6-sol", End: july, Usage: usage}, true, 0.0015 + 0.0003 + 0.000625 + 0.0015},
+		{"more from the cache than in all", hook.Request{Model: "gpt-5.5", Usage: &hook.Usage{Input: 100, CacheRead: 600, InputIncludesCache: true}}, true, 0.0003},
+		{"uncounted writes", hook.Request{Model: "gpt-5.6-sol", Usage: &hook.Usage{Input: 1000, InputIncludesCache: true}}, false, -1},
+		{"uncounted writes that cost no more", hook.Request{Model: "gpt-5.5", Usage: &hook.Usage{Input: 1000, InputIncludesCache: true}}, false, 0.005},
+		{"an unknown model", hook.Request{Model: "mine", Usage: usage}, true, -1},
+		{"a request without tokens", hook.Request{Model: "gpt-5.5"}, true, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := -1.0

@@ -54,9 +54,9 @@ func (b *EventBuilder) addBeginning() {
 			first = at
 		}
 	}
-	for i := range b.Transcript.Calls {
-		c := &b.Transcript.Calls[i]
-		if early := c.Agent == "" && c.Start.Before(first) && !c.End.IsZero() && !c.End.After(first); c.Kind == hook.CallRequest && !c.Start.IsZero() && (early || agents) {
+	for i := range b.Transcript.Requests {
+		c := &b.Transcript.Requests[i]
+		if early := c.Agent == "" && c.Start.Before(first) && !c.End.IsZero() && !c.End.After(first); c.Kind == hook.RequestSingle && !c.Start.IsZero() && (early || agents) {
 			b.Add(c.Start, hook.Event{Kind: hook.KindRunResume, Name: "session file", Turn: c.Turn})
 			return // they are in order
 		}
@@ -165,8 +165,8 @@ func (b *EventBuilder) AddTools(bound func(asked, at time.Time) time.Time) {
 func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
 	if b.asked == nil {
 		b.asked = make(map[toolCall][]time.Time)
-		for i := range b.Transcript.Calls {
-			c := &b.Transcript.Calls[i]
+		for i := range b.Transcript.Requests {
+			c := &b.Transcript.Requests[i]
 			for _, id := range c.ToolCallIDs {
 				k := toolCall{c.Agent, id}
 				b.asked[k] = append(b.asked[k], c.End)

@@ -180,18 +180,18 @@ func (l *Lines) each(ctx context.Context, file Sized, fresh bool, visit func(lin
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		l.over(lines)
+		l.noteLong(lines)
 		l.Row, l.tail = lines.line, fresh && lines.open
 		if !visit(lines.Bytes()) {
 			return nil
 		}
 	}
-	l.over(lines)
+	l.noteLong(lines)
 	return lines.Err()
 }
 
-// over notes the lines that were too long.
-func (l *Lines) over(lines *lineReader) {
+// noteLong notes the lines that were too long.
+func (l *Lines) noteLong(lines *lineReader) {
 	for _, l.Row = range lines.over {
 		l.torn(fmt.Sprintf("a row over %d MiB", l.Max>>20))
 	}

@@ -82,7 +82,7 @@ type Log struct {
 	Moves   hook.Moves
 	Folders []string
 	Texts   Texts
-	Calls   []hook.LLMCall
+	Calls   []hook.Request
 	Results []hook.ToolResult
 	Prompts []hook.Prompt
 	Agents  []hook.Subagent
@@ -195,11 +195,11 @@ func (l *Log) eachText(text, input func(*string)) {
 // not be read.
 func (l *Log) Transcript(q Query) (*hook.Transcript, error) {
 	t := &hook.Transcript{
-		Session: q.Session, Calls: l.Calls, ToolResults: l.Results, Prompts: l.Prompts, Agents: l.Agents, Ends: l.Ends, Compactions: l.Compactions, Sources: l.sources,
+		Session: q.Session, Requests: l.Calls, ToolResults: l.Results, Prompts: l.Prompts, Agents: l.Agents, Ends: l.Ends, Compactions: l.Compactions, Sources: l.sources,
 		Unread: l.Kinds.Unread(),
 	}
 	DropBefore(t, q.Since)
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Requests, func(a, b hook.Request) int { return a.Start.Compare(b.Start) })
 	slices.SortStableFunc(t.Agents, func(a, b hook.Subagent) int { return a.Start.Compare(b.Start) })
 	return t, errors.Join(l.errs...)
 }
@@ -209,7 +209,7 @@ func DropBefore(t *hook.Transcript, moment time.Time) {
 	if moment.IsZero() {
 		return
 	}
-	t.Calls = slices.DeleteFunc(t.Calls, func(c hook.LLMCall) bool { return !c.End.IsZero() && c.End.Before(moment) })
+	t.Requests = slices.DeleteFunc(t.Requests, func(c hook.Request) bool { return !c.End.IsZero() && c.End.Before(moment) })
 	t.Prompts = slices.DeleteFunc(t.Prompts, func(p hook.Prompt) bool { return p.At.Before(moment) })
 	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool { return cmp.Or(r.At, r.Asked).Before(moment) })
 	t.Ends = slices.DeleteFunc(t.Ends, func(e hook.TurnEnd) bool { return e.At.Before(moment) })
@@ -219,7 +219,7 @@ func DropBefore(t *hook.Transcript, moment time.Time) {
 // SetModel sets the model of a transcript to that of the lead agent's newest request that
 // names one.
 func SetModel(t *hook.Transcript) {
-	for _, c := range slices.Backward(t.Calls) {
+	for _, c := range slices.Backward(t.Requests) {
 		if c.Model != "" && c.Agent == "" {
 			t.Provider, t.Model = c.Provider, c.Model
 			return

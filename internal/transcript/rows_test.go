@@ -103,7 +103,7 @@ func TestRowsAreCounted(t *testing.T) {
 func TestTranscriptOfALog(t *testing.T) {
 	second := func(n int) time.Time { return time.Date(2026, 11, 22, 14, 0, n, 0, time.UTC) }
 	l := NewLog(MaxText)
-	l.Calls = []hook.LLMCall{{ID: "late", Start: second(8), End: second(9)}, {ID: "across", Start: second(1), End: second(5)}, {ID: "early", Start: second(1), End: second(4)}, {ID: "open", Start: second(2)}}
+	l.Calls = []hook.Request{{ID: "late", Start: second(8), End: second(9)}, {ID: "across", Start: second(1), End: second(5)}, {ID: "early", Start: second(1), End: second(4)}, {ID: "open", Start: second(2)}}
 	l.Results = []hook.ToolResult{{ID: "early", Asked: second(1), At: second(4)}, {ID: "across", Asked: second(4), At: second(5)}, {ID: "open", Asked: second(6)}, {ID: "left", Asked: second(1)}}
 	l.Prompts = []hook.Prompt{{Text: "early", At: second(4)}, {Text: "late", At: second(5)}}
 	l.Ends = []hook.TurnEnd{{Result: "early", At: second(4)}, {Result: "late", At: second(5)}}
@@ -113,7 +113,7 @@ func TestTranscriptOfALog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got = append(got, "call "+c.ID)
 	}
 	for _, r := range tr.ToolResults {
@@ -137,7 +137,7 @@ func TestTextsOfALogAreBounded(t *testing.T) {
 	input := `{"text":"` + long + `"}`
 	other := l.Texts.Keep(long)
 	l.Others = func(text, _ func(*string)) { text(&other) }
-	l.Calls = []hook.LLMCall{{Text: l.Texts.Keep(long)}}
+	l.Calls = []hook.Request{{Text: l.Texts.Keep(long)}}
 	l.Results = []hook.ToolResult{{Text: l.Texts.Keep(long), Input: l.Texts.KeepJSON(input)}}
 	l.Prompts = []hook.Prompt{{Text: l.Texts.Keep(long)}}
 	l.Shrink()

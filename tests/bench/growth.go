@@ -222,8 +222,8 @@ func manyTurns(n int) *sample {
 
 // request adds a request to the model that has just been answered.
 func (s *sample) request(turn, agent string, asks ...string) {
-	s.files.Calls = append(s.files.Calls, hook.LLMCall{
-		ID: "m" + strconv.Itoa(len(s.files.Calls)), Turn: turn, Agent: agent, Model: "m", Start: s.now, End: s.now.Add(time.Millisecond),
+	s.files.Requests = append(s.files.Requests, hook.Request{
+		ID: "m" + strconv.Itoa(len(s.files.Requests)), Turn: turn, Agent: agent, Model: "m", Start: s.now, End: s.now.Add(time.Millisecond),
 		Usage: &hook.Usage{Input: 1, Output: 1}, ToolCallIDs: asks,
 	})
 }

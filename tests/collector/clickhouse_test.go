@@ -165,8 +165,8 @@ func TestClickHouseHasTheFiguresOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	// One with the agent's files, which have tokens and cost.
-	files := filepath.Join("..", "..", "internal", "transcript", "testdata", "classic", "1795175957341")
-	if err := os.CopyFS(filepath.Join(m.Home, ".cline", "data", "tasks", filepath.Base(files)), os.DirFS(files)); err != nil {
+	files := filepath.Join("..", "..", "internal", "demo", "task")
+	if err := os.CopyFS(filepath.Join(m.Home, ".cline", "data", "tasks", "1795175957341"), os.DirFS(files)); err != nil {
 		t.Fatal(err)
 	}
 	m.Play(lab.Recording(t, recordings[0].folder...))

@@ -189,10 +189,10 @@ func (o *observed) deliver(gateway int) []otlptest.Span {
 	o.t.Helper()
 	w := lab.New(o.t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"+o.listens[gateway]+otlptest.Path)
 	home := filepath.Join(w.Home, ".cline", "data", "tasks", "1795175957341")
-	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "..", "internal", "transcript", "testdata", "classic", "1795175957341"))); err != nil {
+	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "..", "internal", "demo", "task"))); err != nil {
 		o.t.Fatal(err)
 	}
-	w.Play(lab.Recording(o.t, "..", "..", "hook", "cline", "testdata", "classic-session"))
+	w.Play(lab.Recording(o.t, "..", "..", "internal", "demo", "session"))
 	w.Settle()
 	for name, r := range w.Flush() {
 		if len(r.Errors) > 0 || r.Waiting > 0 || r.Parked > 0 {

@@ -23,7 +23,7 @@ type recording struct {
 }
 
 var recordings = []recording{
-	{cline.Host, "cline-hook", []string{"..", "..", "hook", "cline", "testdata", "classic-session"}},
+	{cline.Host, "cline-hook", []string{"..", "..", "internal", "demo", "session"}},
 	{claude.Host, "claude-hook", []string{"..", "..", "hook", "claude", "testdata", "e2e", "subagent"}},
 	{claude.Host, "claude-hook", []string{"..", "..", "hook", "claude", "testdata", "e2e", "tools-resume"}},
 }

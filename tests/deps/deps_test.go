@@ -235,7 +235,7 @@ var mayImport = map[string][]string{
 	},
 	"otelmap/spanid":               {"hook"},
 	"otelmap":                      {"hook", "otelmap/spanid", "internal/otlp", "internal/rawjson", "internal/termtext"},
-	"infinium/...":                 {"infinium", "infinium/connectors", "internal/files/atomicfile", "internal/otlp"},
+	"infinium/...":                 {"hook", "infinium", "infinium/connectors", "internal/files/atomicfile", "internal/otlp"},
 	"infinium":                     {"otelmap", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/termtext"},
 	"internal/importer":            {"hook", "otelmap", "spool", "internal/otlp", "internal/deliver", "internal/traces/store", "internal/termtext", "internal/transcript"},
 	"internal/transcript/prices":   {},
@@ -260,9 +260,9 @@ var mayImport = map[string][]string{
 	"internal/provision":        {"internal/agents", "internal/diagnose", "internal/files/filelock", "internal/install", "internal/install/cline", "internal/install/programs", "internal/lookpath", "internal/pipeline", "internal/termtext"},
 	"internal/lookpath":         {},
 	"internal/install":          {"internal/files/atomicfile", "internal/files/filelock", "internal/lookpath", "internal/files/regular", "internal/termtext"},
-	"internal/install/settings": {"internal/install", "internal/jsonedit", "internal/files/regular"},
+	"internal/install/settings": {"hook", "internal/install", "internal/jsonedit", "internal/files/regular", "internal/termtext"},
 	// An agent's package knows no other agent's.
-	"internal/install/...": {"internal/install", "internal/install/settings", "internal/lookpath", "internal/files/regular", "internal/termtext"},
+	"internal/install/...": {"hook", "internal/install", "internal/install/settings", "internal/lookpath", "internal/files/regular", "internal/termtext"},
 	"internal/traces/live": {"hook", "spool"},
 	"internal/checkout":    {"hook", "internal/files/regular"},
 	"internal/pipeline": {
@@ -271,7 +271,7 @@ var mayImport = map[string][]string{
 		"internal/redact", "internal/redact/redactspans", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext", "internal/transcript",
 	},
 	"internal/record":            {"config", "hook", "spool", "internal/files/logfile", "internal/rawjson", "internal/files/regular"},
-	"internal/record/claudehook": {"hook/claude", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "internal/record"},
+	"internal/record/claudehook": {"hook", "hook/claude", "hook/codex", "hook/copilot", "hook/gemini", "hook/opencode", "hook/qwen", "internal/record"},
 	"internal/record/answer": {
 		"hook/cline",
 		"hook", "internal/userhooks", "internal/userhooks/hookfile", "internal/userhooks/hooksession", "internal/record", "internal/rawjson", "internal/files/regular",

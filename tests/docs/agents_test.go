@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
-	"github.com/hookspan/hookspan/internal/record/claudehook"
 )
 
 // TestAddingAnAgentNamesItsPlaces looks for the files that name every agent that starts
@@ -23,7 +23,7 @@ func TestAddingAnAgentNamesItsPlaces(t *testing.T) {
 	}
 	var words []string
 	for _, a := range agents.All() {
-		if a.Program == claudehook.Name {
+		if a.Program == hook.AgentOf(hook.HostClaude).Program {
 			words = append(words, a.Word)
 		}
 	}

@@ -206,8 +206,8 @@ func odd(t *testing.T) (all []string) {
 	if proof.Soak() {
 		stride = 1
 	}
-	for _, pattern := range []string{"cline/testdata/classic-session/*PostToolUse*.json", "claude/testdata/events/PostToolUse.Bash.json"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", "hook", filepath.FromSlash(pattern)))
+	for _, pattern := range []string{"internal/demo/session/*PostToolUse*.json", "hook/claude/testdata/events/PostToolUse.Bash.json"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no recorded payload %s: %v", pattern, err)
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/testkit/otlpstub"
+	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -31,18 +32,22 @@ func outline(t testing.TB, b *otelmap.Builder, runs []*otelmap.Run, tr *hook.Tra
 	t.Helper()
 	var out bytes.Buffer
 	for i, r := range runs {
-		message := b.Spans(r, tr)
-		spans := message.GetScopeSpans()[0].GetSpans()
-		root := spans[0]
-		fmt.Fprintf(&out, "run %d: %s, %d spans, starts %s, digest %s\n", i+1, r.Outcome, len(spans),
-			otlp.Start(root).Format(time.RFC3339Nano), digest(t, message))
-		fmt.Fprintf(&out, "  resource%s\n", inline(message.GetResource().GetAttributes()))
-		for _, l := range root.Links {
-			fmt.Fprintf(&out, "  follows %x\n", l.TraceId)
-		}
-		children(&out, spans, root, "  ", otlp.Start(root))
+		fmt.Fprintf(&out, "run %d: %s, ", i+1, r.Outcome)
+		outlineOf(t, &out, b.Spans(r, tr))
 	}
 	return out.Bytes()
+}
+
+func outlineOf(t testing.TB, out io.Writer, run *tracepb.ResourceSpans) {
+	t.Helper()
+	spans := run.GetScopeSpans()[0].GetSpans()
+	root := spans[0]
+	fmt.Fprintf(out, "%d spans, starts %s, digest %s\n", len(spans), otlp.Start(root).Format(time.RFC3339Nano), digest(t, run))
+	fmt.Fprintf(out, "  resource%s\n", inline(run.GetResource().GetAttributes()))
+	for _, l := range root.Links {
+		fmt.Fprintf(out, "  follows %x\n", l.TraceId)
+	}
+	children(out, spans, root, "  ", otlp.Start(root))
 }
 
 // digest is of all that an outline does not show: ids and links, flags, kinds, the scope and
@@ -137,4 +142,68 @@ func shown(v *commonpb.AnyValue) string {
 		return s
 	}
 	return otlpstub.Value(v).String()
+}
+
+// TestOutlineShowsEveryDifference changes one thing of a run at a time.
+func TestOutlineShowsEveryDifference(t *testing.T) {
+	type spans = []*tracepb.Span
+	shown := map[string]func(spans){
+		"an attribute more": func(s spans) { s[1].Attributes = append(s[1].Attributes, otlp.String("new", "x")) },
+		"one fewer":         func(s spans) { s[1].Attributes = s[1].Attributes[1:] },
+		"one on another span": func(s spans) {
+			s[2].Attributes, s[1].Attributes = append(s[2].Attributes, s[1].Attributes[0]), s[1].Attributes[1:]
+		},
+		"their order":            func(s spans) { slices.Reverse(s[1].Attributes) },
+		"a value":                func(s spans) { s[0].Attributes[0] = otlp.String(s[0].Attributes[0].Key, "x") },
+		"a text of a number":     func(s spans) { s[1].Attributes = append(s[1].Attributes, otlp.String("n", "5")) },
+		"a number":               func(s spans) { s[1].Attributes = append(s[1].Attributes, otlp.Int("n", 5)) },
+		"a floating-point":       func(s spans) { s[1].Attributes = append(s[1].Attributes, otlp.Float("n", 5)) },
+		"a list":                 func(s spans) { s[1].Attributes = append(s[1].Attributes, otlp.Strings("n", []string{"5"})) },
+		"a text of a list":       func(s spans) { s[1].Attributes = append(s[1].Attributes, otlp.String("n", `["5"]`)) },
+		"a line's end":           func(s spans) { s[1].Attributes = append(s[1].Attributes, otlp.String("n", "a\nb")) },
+		"a text of a line's end": func(s spans) { s[1].Attributes = append(s[1].Attributes, otlp.String("n", `a\nb`)) },
+		"an event's attribute":   func(s spans) { s[0].Events[0].Attributes[0] = otlp.String("x", "y") },
+		"an event's time":        func(s spans) { s[0].Events[0].TimeUnixNano++ },
+		"a name":                 func(s spans) { s[1].Name = "x" },
+		"a start":                func(s spans) { s[1].StartTimeUnixNano++ },
+		"an end":                 func(s spans) { s[1].EndTimeUnixNano++ },
+		"a status":               func(s spans) { s[1].Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_OK} },
+		"its text":               func(s spans) { s[1].Status = &tracepb.Status{Message: "x"} },
+	}
+	hidden := map[string]func(spans){
+		"a trace id":     func(s spans) { s[1].TraceId[0]++ },
+		"a span id":      func(s spans) { s[1].SpanId[0]++ },
+		"a parent":       func(s spans) { s[1].ParentSpanId = s[2].SpanId },
+		"flags":          func(s spans) { s[1].Flags++ },
+		"a kind":         func(s spans) { s[1].Kind++ },
+		"a trace state":  func(s spans) { s[1].TraceState = "a=b" },
+		"no link":        func(s spans) { s[0].Links = nil },
+		"a link's span":  func(s spans) { s[0].Links[0].SpanId[0]++ },
+		"a link's flags": func(s spans) { s[0].Links[0].Flags++ },
+		"a lost event":   func(s spans) { s[0].DroppedEventsCount++ },
+		"the order":      func(s spans) { s[1], s[2] = s[2], s[1] },
+	}
+	seen := make(map[string]string)
+	try := func(name string, change func(spans)) string {
+		run := recorded.Spans(t, "classic-session")[1]
+		change(run.GetScopeSpans()[0].GetSpans())
+		var out bytes.Buffer
+		outlineOf(t, &out, run)
+		if other, ok := seen[out.String()]; ok {
+			t.Errorf("%s gives the outline of %s", name, other)
+		}
+		seen[out.String()] = name
+		return digest(t, run)
+	}
+	whole := try("no change", func(spans) {})
+	for name, change := range shown {
+		if try(name, change) != whole {
+			t.Errorf("%s changes the digest", name)
+		}
+	}
+	for name, change := range hidden {
+		if try(name, change) == whole {
+			t.Errorf("%s leaves the digest as it is", name)
+		}
+	}
 }

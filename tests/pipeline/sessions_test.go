@@ -27,7 +27,7 @@ type session struct {
 }
 
 var sessions = []session{
-	{"classic-session", "classic/1795175957341", ".cline/data/tasks/1795175957341"},
+	{demo + "/session", "../../demo/task", ".cline/data/tasks/1795175957341"},
 	{"next-session", "", ""},
 	{"sdk-session", "", ""},
 	{"e2e-cli2/ok", "cli2/1795174833149", ".cline/data/tasks/1795174833149"},
@@ -39,7 +39,12 @@ var sessions = []session{
 	{"e2e-cli3/yolo", "", ""},
 }
 
-func (s session) name() string { return strings.ReplaceAll(s.dir, "/", "-") }
+// demo is the folder of hookspan demo, from that of the payloads.
+const demo = "../../../internal/demo"
+
+func (s session) name() string {
+	return strings.ReplaceAll(strings.Replace(s.dir, demo, "classic", 1), "/", "-")
+}
 
 func (s session) install(w *world) {
 	w.T.Helper()

@@ -3,7 +3,6 @@ package security_test
 import (
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -18,20 +17,21 @@ import (
 )
 
 // redirectRows have a destination lead the sender, with its credentials, to
-// another server.
+// another server. Which answers could is tested in internal/outbound, which all
+// programs connect with.
 var redirectRows = []proof.Row{
 	{
 		Waits: true,
 		Name: "destinations that answer with a redirect to another host name, port or scheme, with every kind of credential: " +
 			"OTLP protobuf and JSON, Infinium",
 		Rule:  "the other server sees no connection at all; the trace waits",
-		Short: 70, Long: 500, Rest: true, Run: redirects,
+		Short: 12, Rest: true, Run: redirects,
 	},
 	{
 		Waits: true,
 		Name:  "http hooks of the user that are answered so",
 		Rule:  "as above; the hook fails and the agent continues",
-		Short: 12, Long: 60, Run: hookRedirects,
+		Short: 2, Run: hookRedirects,
 	},
 	{
 		Waits: true,
@@ -46,21 +46,15 @@ var redirectRows = []proof.Row{
 	},
 }
 
-// moved are the answers that could lead a client on. Not all of them are
-// redirects by the book.
-var moved = []int{301, 302, 303, 307, 308, 300, 304, 305, 306, 399, 201, 202}
+// moved are two answers that lead a client on: with a GET, and with what it sent.
+var moved = []int{302, 307}
 
 // elsewhere are the ways to name a trap on a port of this machine as seen from a
 // server on 127.0.0.1.
 func elsewhere(port int) []string {
 	return []string{
-		fmt.Sprintf("http://127.0.0.1:%d/v1/traces", port), // another port
-		fmt.Sprintf("http://localhost:%d/v1/traces", port), // and another name
-		fmt.Sprintf("http://[::1]:%d/", port),
+		fmt.Sprintf("http://localhost:%d/v1/traces", port),  // another port and name
 		fmt.Sprintf("https://127.0.0.1:%d/v1/traces", port), // and another scheme
-		fmt.Sprintf("//localhost:%d/v1/traces", port),
-		fmt.Sprintf("http://user:pass@127.0.0.1:%d/", port),
-		fmt.Sprintf("HTTP://LOCALHOST:%d", port),
 	}
 }
 
@@ -107,36 +101,24 @@ func endSweeps(t *testing.T, w *lab.World) {
 
 func redirects(t *testing.T, r *proof.Result) {
 	p := newTrap(t)
-	names := slices.Sorted(maps.Keys(credentials))
-	// The short run takes some of the combinations, others for each form of
-	// credentials.
-	step := 1
-	if !proof.Soak() {
-		step = 7
-	}
 	sent := 0
-	for i, name := range names {
-		c := credentials[name]
+	for name, c := range credentials {
 		w := finished(t, p, "OTEL_EXPORTER_OTLP_HEADERS="+c.headers, "OTEL_EXPORTER_OTLP_PROTOCOL="+c.protocol)
 		endpoint := strings.Replace(w.OTLP.URL(), "http://", "http://"+at(c.user), 1) + c.query
 		w.Set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + endpoint)
-		n := 0
 		for _, code := range moved {
 			for _, to := range elsewhere(p.Port) {
-				if n++; n%step != i%step {
-					continue
-				}
 				w.OTLP.Always(otlptest.Redirect(code, to))
 				w.Infinium.Always(infiniumtest.Redirect(code, to))
 				before := len(w.OTLP.Requests()) + len(w.Infinium.Requests())
 				out, errs, _ := w.Hookspan("flush", "--other-settings")
-				if got := len(w.OTLP.Requests()) + len(w.Infinium.Requests()) - before; got == 0 && code >= 300 {
+				if got := len(w.OTLP.Requests()) + len(w.Infinium.Requests()) - before; got == 0 {
 					r.Break("%s: %d to %s: nothing was sent to the first server: %s%s", name, code, to, out, errs)
 				}
 				for _, said := range p.Visits() {
 					r.Break("%s: %d to %s was followed: %.300q", name, code, to, said)
 				}
-				r.Trial(2)
+				r.Trial(1)
 			}
 		}
 		for _, req := range w.OTLP.Requests() {
@@ -194,7 +176,7 @@ func hookRedirects(t *testing.T, r *proof.Result) {
 		{"type":"http","url":%q,"headers":{"Authorization":"Bearer $HOOK_TOKEN","X-Api-Key":"canary-x"},"allowedEnvVars":["HOOK_TOKEN"]}]}]}}`, s.Base()+"/hook"))
 	targets := elsewhere(p.Port)
 	for i := range r.N {
-		code, to := moved[i%len(moved)], targets[i%len(targets)]
+		code, to := moved[i], targets[i]
 		s.Locked(func() { answer = faultserver.Answer{Status: code, Header: faultserver.Location(to)} })
 		call := clineEvent(t, "hooked", "PreToolUse", object{"preToolUse": object{"toolName": "read_file", "parameters": object{"path": fmt.Sprint(i)}}})
 		if err := w.TryHook("PreToolUse", call.Payload, "HOOK_TOKEN=canary-token"); err != nil {
@@ -215,7 +197,7 @@ func hookRedirects(t *testing.T, r *proof.Result) {
 func cookies(t *testing.T, r *proof.Result) {
 	p := newTrap(t)
 	w := finished(t, p, "OTEL_EXPORTER_OTLP_HEADERS=api-key=canary-key")
-	to := elsewhere(p.Port)[1]
+	to := elsewhere(p.Port)[0]
 	header := http.Header{
 		"Set-Cookie": {"sid=tracked; Path=/; Max-Age=99999", "sid2=tracked; Domain=localhost", "__Host-x=tracked; Secure; Path=/"},
 		"Location":   {to}, "Refresh": {"0; url=" + to}, "Alt-Svc": {fmt.Sprintf(`h2="localhost:%d"; ma=86400, h3=":%d"`, p.Port, p.Port)},

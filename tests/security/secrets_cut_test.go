@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/record"
@@ -60,8 +61,8 @@ var longTexts = []struct {
 }
 
 var (
-	clineHost  = record.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply}
-	claudeHost = record.Agent{Name: claude.Host, Peek: claude.PeekIn(func(string) string { return "" })}
+	clineHost  = record.Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply}
+	claudeHost = record.Agent{Facts: hook.AgentOf(claude.Host), Peek: claude.PeekIn(func(string) string { return "" })}
 )
 
 func clineTool(session string, body map[string]any) lab.Event {
@@ -96,8 +97,8 @@ func keysAtCutter(t *testing.T, r *proof.Result) {
 				if bytes.Contains(rec.Payload, []byte("bytes cut]")) {
 					cuts++
 				}
-				one := decodeAll(form.host.Name, []lab.Event{{Name: rec.Event, Payload: rec.Payload}})
-				got := sent(t, mapped(clean, otelmap.CaptureFull, form.host.Name, one, noTranscript))
+				one := decodeAll(form.host.Facts.Host, []lab.Event{{Name: rec.Event, Payload: rec.Payload}})
+				got := sent(t, mapped(clean, otelmap.CaptureFull, form.host.Facts.Host, one, noTranscript))
 				tr := batch[rec.Session]
 				if l := tr.key.Leak(got); l != "" {
 					i := strings.Index(got, l)

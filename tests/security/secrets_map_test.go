@@ -45,7 +45,7 @@ type recording struct {
 
 // recordings are of each dialect, with every kind of event.
 var recordings = []recording{
-	{"classic-session", "classic/1795175957341", false},
+	{"../../../internal/demo/session", "../../demo/task", false},
 	{"next-session", "", false},
 	{"sdk-session", "", false},
 	{"e2e-cli2/ok", "cli2/1795174833149", false},

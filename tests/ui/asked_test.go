@@ -191,7 +191,7 @@ func cutTask() []*tracepb.ResourceSpans {
 	spans := task.Spans(time.Now())
 	for _, a := range spans[0].ScopeSpans[0].Spans[1].Attributes {
 		if a.Key == otelmap.KeyToolArguments {
-			a.Value = otlp.String("", `{"file_path":"/home/ada/shop/a.go","content":"first line\nsecond l…`).Value
+			a.Value = otlp.String("", `{"file_path":"/home/ada/shop/a.go","content":"first line\nsecond l…"}`).Value
 		}
 	}
 	return spans

@@ -20,7 +20,7 @@ import (
 // one to another.
 func (m *machine) play(from, to string) {
 	m.t.Helper()
-	files, err := filepath.Glob("../../hook/cline/testdata/classic-session/*.json")
+	files, err := filepath.Glob("../../internal/demo/session/*.json")
 	if err != nil || len(files) == 0 {
 		m.t.Fatal(files, err)
 	}

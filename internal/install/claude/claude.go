@@ -8,11 +8,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/settings"
 )
-
-const name = "Claude Code"
 
 // Installer implements install.Installer for Claude Code. The zero value is ready
 // to use.
@@ -27,12 +26,10 @@ type Installer struct {
 
 var _ install.Installer = Installer{}
 
-// agent describes Claude Code (its settings reference and change log). Install records
-// without an agent's name are its.
-func (in Installer) agent() *settings.Spec {
+// spec describes Claude Code (its settings reference and change log).
+func (in Installer) spec() *settings.Spec {
 	a := &settings.Spec{
-		Name: name, Folder: ".claude", HomeVariable: "CLAUDE_CONFIG_DIR",
-		File: "settings.json", LocalFile: "settings.local.json",
+		Agent: hook.AgentOf(hook.HostClaude), File: "settings.json", LocalFile: "settings.local.json",
 		Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 		ManagedDir: map[string]string{
 			"darwin": "/Library/Application Support/ClaudeCode", "windows": `C:\Program Files\ClaudeCode`, "linux": "/etc/claude-code",
@@ -90,11 +87,11 @@ func events() []settings.Event {
 func off(_ install.System, files []settings.File) (reasons []string) {
 	for _, f := range files {
 		if only, _ := f.Bool("allowManagedHooksOnly"); only && f.Scope == settings.ScopeManaged {
-			reasons = append(reasons, fmt.Sprintf("%s runs no hooks but your organisation's (allowManagedHooksOnly in %q)", name, f.Path))
+			reasons = append(reasons, fmt.Sprintf("Claude Code runs no hooks but your organisation's (allowManagedHooksOnly in %q)", f.Path))
 			break
 		}
 	}
-	return append(reasons, settings.DisableAllHooks(name, files)...)
+	return append(reasons, settings.DisableAllHooks(hook.AgentOf(hook.HostClaude).Name, files)...)
 }
 
 // Records reports whether a command starts claude-hook as an install writes it,
@@ -108,23 +105,23 @@ func Records(command string, args []string) bool {
 
 // Plan implements install.Installer.
 func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	return settings.Installer{Agent: in.agent()}.Plan(ctx, sys, o)
+	return settings.Installer{Spec: in.spec()}.Plan(ctx, sys, o)
 }
 
 // PlanUninstall implements install.Installer.
 func (in Installer) PlanUninstall(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	return settings.Installer{Agent: in.agent()}.PlanUninstall(ctx, sys, o)
+	return settings.Installer{Spec: in.spec()}.PlanUninstall(ctx, sys, o)
 }
 
 // Status implements install.Installer.
 func (in Installer) Status(ctx context.Context, sys install.System, o install.Options) (*install.Report, error) {
-	r, err := settings.Installer{Agent: in.agent()}.Status(ctx, sys, o)
+	r, err := settings.Installer{Spec: in.spec()}.Status(ctx, sys, o)
 	if err != nil {
 		return nil, err
 	}
 	for _, s := range r.Sites {
 		if s.Present {
-			files := in.agent().Files(sys, s.Project)
+			files := in.spec().Files(sys, s.Project)
 			r.Telemetry = cmp.Or(r.Telemetry, telemetry(sys, files))
 			r.Endpoint = cmp.Or(r.Endpoint, endpoint(files))
 		}
@@ -132,35 +129,8 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	return r, nil
 }
 
-// InstallCommand describes the command that installs the hooks.
-func InstallCommand() install.Command {
-	return install.Command{
-		Short: "Let Claude Code report to hookspan",
-		Long: `Add hookspan's hooks to Claude Code's settings; --dry-run shows the lines. Your own
-hooks, all other settings and the layout of the file stay as they are; the file as it
-was is kept beside it. hookspan uninstall claude takes the hooks out again, to the byte.
-
-  --scope user      ~/.claude/settings.json, for all your projects (the default)
-  --scope project   .claude/settings.json in the project, which others may share
-  --scope local     .claude/settings.local.json in the project, for you alone`,
-		Flags: map[string]string{
-			"force":   "rewrite hookspan entries that were edited",
-			"scope":   "whose settings: user, project or local",
-			"project": "the project's folder, for --scope project (which it implies) and local; this folder if not given",
-		},
-	}
-}
-
-// UninstallCommand describes the command that removes the hooks.
-func UninstallCommand() install.Command {
-	return install.Command{
-		Short: "Take hookspan's hooks out of Claude Code's settings",
-		Long: `Take out exactly what hookspan install claude put in, from wherever it did, and leave
-everything else. --scope and --project limit it. Traces and settings stay.`,
-		Flags: map[string]string{
-			"force":   "", // accepted as for other agents; edited entries go anyway
-			"scope":   "only these settings: user, project or local",
-			"project": "only this project's settings; for --scope project and local, this folder if not given",
-		},
-	}
+// Command describes the command that installs the hooks, or with undo the one that removes
+// them.
+func Command(undo bool) install.Command {
+	return settings.Installer{Spec: Installer{}.spec()}.Command(undo)
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/settings"
@@ -36,7 +37,7 @@ func (in Installer) HookFiles(sys install.System, projects []string) []HookFile 
 			out = append(out, f)
 		}
 	}
-	user, offForUser := in.agent().Files(sys, ""), in.Off(sys, "")
+	user, offForUser := in.spec().Files(sys, ""), in.Off(sys, "")
 	for _, f := range user {
 		why := offForUser
 		if f.Scope == settings.ScopeManaged {
@@ -46,11 +47,11 @@ func (in Installer) HookFiles(sys install.System, projects []string) []HookFile 
 	}
 	for _, project := range projects {
 		why := in.Off(sys, project)
-		for _, f := range slices.Backward(in.agent().Files(sys, project)) { // the user's and the organisation's are there already
+		for _, f := range slices.Backward(in.spec().Files(sys, project)) { // the user's and the organisation's are there already
 			add(HookFile{Path: f.Path, Scope: f.Scope, Project: project, Off: why})
 		}
 	}
-	dir, err := in.agent().Dir(sys)
+	dir, err := in.spec().Dir(sys)
 	if err != nil {
 		return out
 	}
@@ -70,7 +71,7 @@ func (in Installer) HookFiles(sys install.System, projects []string) []HookFile 
 // Off says why Claude Code does not run the hooks of settings in a project, or,
 // without a project, anywhere. It is empty if Claude Code runs them.
 func (in Installer) Off(sys install.System, project string) string {
-	if reasons := off(sys, in.agent().Files(sys, project)); len(reasons) > 0 {
+	if reasons := off(sys, in.spec().Files(sys, project)); len(reasons) > 0 {
 		return reasons[0]
 	}
 	return ""
@@ -79,7 +80,7 @@ func (in Installer) Off(sys install.System, project string) string {
 // managedOff is Off for an organisation's hooks, which only its settings switch off.
 func managedOff(files []settings.File) string {
 	for _, f := range files {
-		if reasons := settings.DisableAllHooks(name, []settings.File{f}); f.Scope == settings.ScopeManaged && len(reasons) > 0 {
+		if reasons := settings.DisableAllHooks(hook.AgentOf(hook.HostClaude).Name, []settings.File{f}); f.Scope == settings.ScopeManaged && len(reasons) > 0 {
 			return reasons[0]
 		}
 	}

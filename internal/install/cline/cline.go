@@ -42,8 +42,17 @@ that a hook denies leaves Cline stuck until the window is reloaded. Without it a
 span begins at its end less the duration that Cline reports, which includes the time
 you took to approve it, and a call that never returns has no span.`
 
-// InstallCommand describes the command that installs the hooks.
-func InstallCommand() install.Command {
+// Command describes the command that installs the hooks, or with undo the one that removes
+// them.
+func Command(undo bool) install.Command {
+	if undo {
+		return install.Command{
+			Short: "Remove hookspan's hooks from Cline and put chained ones back",
+			Long: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
+were, and leave everything else. Traces and settings stay.`,
+			Flags: map[string]string{"force": "remove hookspan hook files that were edited, too"},
+		}
+	}
 	return install.Command{
 		Short: "Let Cline report to hookspan",
 		Long: `Write hookspan's hook files into the folders from which Cline reads hooks on this
@@ -57,15 +66,5 @@ as well. hookspan uninstall cline undoes all of it.
 			"chain":        "where your hook is in the way, run it too and merge both answers",
 			"project":      "install into this project's .clinerules/hooks in place of your own folders",
 		},
-	}
-}
-
-// UninstallCommand describes the command that removes the hooks.
-func UninstallCommand() install.Command {
-	return install.Command{
-		Short: "Remove hookspan's hooks from Cline and put chained ones back",
-		Long: `Remove exactly what hookspan install cline wrote, put chained hooks back as they
-were, and leave everything else. Traces and settings stay.`,
-		Flags: map[string]string{"force": "remove hookspan hook files that were edited, too"},
 	}
 }

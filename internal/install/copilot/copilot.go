@@ -5,20 +5,21 @@ package copilot
 import (
 	"path/filepath"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/settings"
 )
 
-const name = "GitHub Copilot"
-
 // Installer returns the installer for the GitHub Copilot CLI. Its events leave out
 // permissionRequest, which comes for calls that need no permission, too.
 func Installer() settings.Installer {
-	return settings.Installer{Agent: &settings.Spec{
-		Name: name, RecordName: "copilot", Folder: ".copilot", HomeVariable: "COPILOT_HOME",
-		File: filepath.Join("hooks", "hookspan.json"), Members: []string{"version"}, Scopes: []string{install.ScopeUser},
-		Args: []string{"copilot"}, WindowsShell: settings.ShellPowerShell,
-		Off:          func(_ install.System, files []settings.File) []string { return settings.DisableAllHooks(name, files) },
+	facts := hook.AgentOf(hook.HostCopilot)
+	return settings.Installer{Spec: &settings.Spec{
+		Agent: facts, File: filepath.Join("hooks", "hookspan.json"), Members: []string{"version"}, Scopes: []string{install.ScopeUser},
+		WindowsShell: settings.ShellPowerShell,
+		Off: func(_ install.System, files []settings.File) []string {
+			return settings.DisableAllHooks(facts.Name, files)
+		},
 		SwitchesFile: "settings.json",
 		// No setting switches these off. Copilot reads them if root owns them, and skips a
 		// file without a version or with groups of handlers.
@@ -31,8 +32,17 @@ func Installer() settings.Installer {
 	}}
 }
 
-// InstallCommand describes the command that installs the hooks.
-func InstallCommand() install.Command {
+// Command describes the command that installs the hooks, or with undo the one that removes
+// them.
+func Command(undo bool) install.Command {
+	if undo {
+		return install.Command{
+			Short: "Take hookspan's hooks out of GitHub Copilot",
+			Long: `Take out exactly what hookspan install copilot put in, and leave everything else. Traces
+and settings stay.`,
+			Flags: map[string]string{"force": ""}, // accepted as for other agents; edited entries go anyway
+		}
+	}
 	return install.Command{
 		Short: "Let the GitHub Copilot CLI report to hookspan",
 		Long: `Write hookspan's hooks to a new file, ~/.copilot/hooks/hookspan.json; --dry-run
@@ -42,15 +52,5 @@ copilot removes the file.
 Copilot denies a call if a hook of it fails. These hooks never fail, even if hookspan is
 gone.`,
 		Flags: map[string]string{"force": "rewrite hookspan entries that were edited"},
-	}
-}
-
-// UninstallCommand describes the command that removes the hooks.
-func UninstallCommand() install.Command {
-	return install.Command{
-		Short: "Take hookspan's hooks out of GitHub Copilot",
-		Long: `Take out exactly what hookspan install copilot put in, and leave everything else. Traces
-and settings stay.`,
-		Flags: map[string]string{"force": ""}, // accepted as for other agents; edited entries go anyway
 	}
 }

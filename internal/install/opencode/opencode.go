@@ -364,8 +364,22 @@ func sum(body string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// InstallCommand describes the command that installs the hooks.
-func InstallCommand() install.Command {
+// Command describes the command that installs the hooks, or with undo the one that removes
+// them.
+func Command(undo bool) install.Command {
+	if undo {
+		return install.Command{
+			Short: "Remove hookspan's plugin from opencode",
+			Long: `Remove exactly what hookspan install opencode wrote, from wherever it did, and leave
+everything else, the packages that opencode has fetched included. --scope and --project
+limit it. Traces and settings stay.`,
+			Flags: map[string]string{
+				"force":   "remove a hookspan plugin that was edited, too",
+				"scope":   "only this plugin folder: user or project",
+				"project": "only this project's plugin folder; for --scope project, this folder if not given",
+			},
+		}
+	}
 	return install.Command{
 		Short: "Let opencode report to hookspan",
 		Long: `Write hookspan's plugin, one JavaScript file, into a folder from which opencode loads
@@ -382,21 +396,6 @@ for that, without a network for more than a minute. --dry-run says whether it wi
 			"force":   "rewrite a hookspan plugin that was edited",
 			"scope":   "whose plugin folder: user or project",
 			"project": "the project's folder, for --scope project, which it implies; this folder if not given",
-		},
-	}
-}
-
-// UninstallCommand describes the command that removes the hooks.
-func UninstallCommand() install.Command {
-	return install.Command{
-		Short: "Remove hookspan's plugin from opencode",
-		Long: `Remove exactly what hookspan install opencode wrote, from wherever it did, and leave
-everything else, the packages that opencode has fetched included. --scope and --project
-limit it. Traces and settings stay.`,
-		Flags: map[string]string{
-			"force":   "remove a hookspan plugin that was edited, too",
-			"scope":   "only this plugin folder: user or project",
-			"project": "only this project's plugin folder; for --scope project, this folder if not given",
 		},
 	}
 }

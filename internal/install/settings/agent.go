@@ -1,6 +1,6 @@
 // Package settings installs hookspan's hooks in the settings files of agents whose
 // hooks have the form of Claude Code's: JSON with an object "hooks", which has for
-// each event a list of groups of handlers. The package names no agent: an Agent
+// each event a list of groups of handlers. The package names no agent: a Spec
 // describes one, and an Installer works on its files.
 //
 // An install adds entries and changes nothing else, neither order nor layout nor
@@ -16,7 +16,7 @@
 //
 // The package does not promise that the agent runs what is installed: flags, an
 // organisation or an editor can keep it from that. It reports the reasons that
-// Agent.Off and Agent.Untrusted find.
+// Spec.Off and Spec.Untrusted find.
 package settings
 
 import (
@@ -24,6 +24,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 )
 
@@ -36,16 +37,10 @@ const defaultTimeout = 10
 
 // Spec describes an agent and its settings files.
 type Spec struct {
-	// Name is the agent's name as its users know it, RecordName the one in
-	// install.Record.Agent.
-	Name, RecordName string
-
-	// Folder is the name of the agent's folder in the home folder and in projects.
-	Folder string
-	// HomeVariable is the environment variable with the absolute path of a folder
-	// that the agent uses in place of the one in the home folder. HomeIsParent
-	// reports that the variable names the folder that contains Folder.
-	HomeVariable string
+	// Agent is the agent. Its folder in the home folder and in projects is a dot and its Word,
+	// the first of its Folders may name another in place of the one in the home folder.
+	// HomeIsParent reports that the variable names the folder that contains this.
+	Agent        hook.Agent
 	HomeIsParent bool
 	// File is the path of the settings file in the agent's folder, LocalFile that of
 	// install.ScopeLocal, for agents with this scope.
@@ -80,8 +75,6 @@ type Spec struct {
 	// Timeout is how long the agent waits for a hook, in the agent's unit. If zero, 10,
 	// for agents that count in seconds.
 	Timeout int
-	// Args are the hook program's arguments before the event's name.
-	Args []string
 	// WindowsShell reads the agent's commands on Windows. If zero, ShellPOSIX.
 	WindowsShell Shell
 	// ExecSince is the first version of the agent that starts a hook without a shell,
@@ -92,7 +85,7 @@ type Spec struct {
 	// the version is not known. If nil, it is not known.
 	Version func(context.Context) (string, error)
 	// Off returns why the agent does not run the user's hooks, each a sentence without
-	// a final stop. files are those of Agent.Files. If nil, the agent runs them.
+	// a final stop. files are those of Spec.Files. If nil, the agent runs them.
 	Off func(sys install.System, files []File) []string
 	// Untrusted returns the sentence, in the form of Off's, that the agent skips hooks in
 	// a folder until the user trusts them. It is empty if the agent runs them or cannot
@@ -101,6 +94,8 @@ type Spec struct {
 	TrustHint string
 	// NoTrust follows TrustHint: what to do where nobody can be asked.
 	NoTrust string
+	// Note is what else the help of the install says.
+	Note string
 }
 
 // Event is an event that hookspan records.
@@ -111,7 +106,7 @@ type Event struct {
 	// warn about the name. If zero, every version has it.
 	Since Version
 	// Timeout is how long the agent waits for the hook, in the agent's unit. If zero,
-	// Agent.Timeout.
+	// Spec.Timeout.
 	Timeout int
 }
 
@@ -133,7 +128,12 @@ func (a *Spec) event(name string) (Event, bool) {
 }
 
 // hookArgs are the hook program's arguments for an event.
-func (a *Spec) hookArgs(event string) []string { return append(slices.Clone(a.Args), event) }
+func (a *Spec) hookArgs(event string) []string {
+	if word := a.Agent.Argument(); word != "" {
+		return []string{word, event}
+	}
+	return []string{event}
+}
 
 // timeout is how long the agent waits for an event's hook.
 func (a *Spec) timeout(ev Event) int { return cmp.Or(ev.Timeout, a.Timeout, defaultTimeout) }

@@ -72,7 +72,7 @@ func (e *settingsEdit) set(text []byte) error {
 // check refuses hooks of a form that the agent does not read.
 func (e *settingsEdit) check() error {
 	if e.agent.NoMark && bytes.HasPrefix(e.text, []byte(jsonedit.ByteOrderMark)) {
-		return fmt.Errorf("it begins with a byte order mark (U+FEFF), with which %s does not read it: save it as UTF-8 without one", e.agent.Name)
+		return fmt.Errorf("it begins with a byte order mark (U+FEFF), with which %s does not read it: save it as UTF-8 without one", e.agent.Agent.Name)
 	}
 	for _, m := range e.root.Items {
 		if e.agent.Members != nil && m.Key != hooksKey && !slices.Contains(e.agent.Members, m.Key) {
@@ -294,7 +294,7 @@ func (e *settingsEdit) fix(w wantedHandler, h placedHandler) (change, error) {
 		c.op = install.OpRemove
 		return c, e.drop(h)
 	case !w.version.has(ev.Since):
-		c.op, c.reason = install.OpRemove, fmt.Sprintf("%s %s does not know it and may ignore the whole file", e.agent.Name, w.version)
+		c.op, c.reason = install.OpRemove, fmt.Sprintf("%s %s does not know it and may ignore the whole file", e.agent.Agent.Name, w.version)
 		return c, e.drop(h)
 	case state == install.StateInstalled:
 		return c, nil

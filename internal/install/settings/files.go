@@ -15,29 +15,33 @@ import (
 
 // place describes a settings file.
 func (a *Spec) place(scope, path, project string) install.Place {
-	readers := "read by your " + a.Name + " in every project"
+	readers := "read by your " + a.Agent.Name + " in every project"
 	switch scope {
 	case install.ScopeProject:
-		readers = "read by " + a.Name + " in this project, by everybody who has it"
+		readers = "read by " + a.Agent.Name + " in this project, by everybody who has it"
 	case install.ScopeLocal:
-		readers = "read by your " + a.Name + " in this project"
+		readers = "read by your " + a.Agent.Name + " in this project"
 	case ScopeManaged:
-		readers = "read by everybody's " + a.Name + " on this machine"
+		readers = "read by everybody's " + a.Agent.Name + " on this machine"
 	}
 	return install.Place{Path: path, Kind: scope, Project: project, Readers: readers}
 }
 
+// folder is the name of the agent's folder in the home folder and in projects.
+func (a *Spec) folder() string { return "." + a.Agent.Word }
+
 // Dir is the agent's folder of the user.
 func (a *Spec) Dir(sys install.System) (string, error) {
-	dir := sys.Env(a.HomeVariable)
+	variable := a.Agent.Folders[0]
+	dir := sys.Env(variable)
 	if dir == "" {
-		return filepath.Join(sys.Home, a.Folder), sys.CheckHome()
+		return filepath.Join(sys.Home, a.folder()), sys.CheckHome()
 	}
 	if !filepath.IsAbs(dir) {
-		return "", fmt.Errorf("%s: found %q, want an absolute path", a.HomeVariable, dir)
+		return "", fmt.Errorf("%s: found %q, want an absolute path", variable, dir)
 	}
 	if a.HomeIsParent {
-		dir = filepath.Join(dir, a.Folder)
+		dir = filepath.Join(dir, a.folder())
 	}
 	return filepath.Clean(dir), nil
 }
@@ -77,7 +81,7 @@ func (a *Spec) scopePlace(sys install.System, scope, project string) (install.Pl
 		return install.Place{}, err
 	}
 	project = filepath.Clean(project)
-	return a.place(scope, filepath.Join(project, a.Folder, name), project), nil
+	return a.place(scope, filepath.Join(project, a.folder(), name), project), nil
 }
 
 // allPlaces lists distinct settings files: the user's, those of a project, and those
@@ -100,7 +104,7 @@ func (a *Spec) allPlaces(sys install.System, m *install.Manifest, project string
 		add(place)
 	}
 	for _, rec := range m.Settings {
-		if rec.Agent == a.RecordName {
+		if rec.Agent == a.Agent.Argument() {
 			add(a.place(rec.Scope, rec.Path, rec.Project))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
@@ -24,8 +25,8 @@ type home struct {
 // reads its commands.
 func testAgent() *Spec {
 	return &Spec{
-		Name: "Test Agent", RecordName: "test", Folder: ".agent", HomeVariable: "AGENT_HOME",
-		File: "settings.json", LocalFile: "settings.local.json",
+		Agent: hook.Agent{Word: "agent", Name: "Test Agent", Program: "agent-hook", Folders: []string{"AGENT_HOME"}},
+		File:  "settings.json", LocalFile: "settings.local.json",
 		Scopes:      []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json",
 		Events: []Event{
@@ -57,8 +58,8 @@ func newHome(t *testing.T, version string) *home {
 		Getenv: func(name string) string { return h.env[name] },
 	}
 	h.in = Installer{testAgent()}
-	h.in.Agent.ManagedDir = map[string]string{"linux": h.path("managed")}
-	h.in.Agent.Version = func(context.Context) (string, error) { return version, nil }
+	h.in.Spec.ManagedDir = map[string]string{"linux": h.path("managed")}
+	h.in.Spec.Version = func(context.Context) (string, error) { return version, nil }
 	fakeHook(t, h.hook())
 	return h
 }
@@ -77,5 +78,5 @@ func (h *home) hasHooks(path string) bool {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return h.in.Agent.hasHooks(h.sys, m, path)
+	return h.in.Spec.hasHooks(h.sys, m, path)
 }

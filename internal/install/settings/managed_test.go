@@ -8,12 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 )
 
 // TestTOMLPartIsAddedAndTakenOut edits requirements of an administrator's.
 func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
-	a := &Spec{Name: "Test Agent", Events: append(Events("Stop"), Event{Name: "End", Timeout: 1})}
+	a := &Spec{Agent: hook.Agent{Name: "Test Agent"}, Events: append(Events("Stop"), Event{Name: "End", Timeout: 1})}
 	w := a.wanted("linux", "/usr/bin/claude-hook", Version{})
 	byHand := "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = '/usr/bin/claude-hook Stop'\n"
 	tests := map[string]struct {
@@ -76,7 +77,7 @@ func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
 
 // TestHandlersWithoutGroups puts hooks into the file of an agent that skips one with groups.
 func TestHandlersWithoutGroups(t *testing.T) {
-	a := &Spec{Name: "Test Agent", Events: Events("stop"), Members: []string{"version"}, ManagedEmpty: "{\"version\": 1}\n", ManagedFlat: true}
+	a := &Spec{Agent: hook.Agent{Name: "Test Agent"}, Events: Events("stop"), Members: []string{"version"}, ManagedEmpty: "{\"version\": 1}\n", ManagedFlat: true}
 	w := a.wanted("linux", "/usr/bin/claude-hook", Version{})
 	w.flat = true
 	info, err := os.Stat(t.TempDir())

@@ -14,7 +14,7 @@ func TestByteOrderMark(t *testing.T) {
 	for name, noMark := range map[string]bool{"read": false, "not read": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newHome(t, newVersion)
-			h.in.Agent.NoMark = noMark
+			h.in.Spec.NoMark = noMark
 			path := h.path(".agent/settings.json")
 			installtest.Write(t, h.path("src/project/x"), "", 0o600)
 			installtest.Write(t, path, jsonedit.ByteOrderMark+"{}\n", 0o600)

@@ -84,7 +84,7 @@ func (a *Spec) offReasons(sys install.System, project string, managed bool) (rea
 	case managed:
 		// The user's settings do not switch these off, and one of two agents' own does.
 		if a.Off != nil && a.ManagedFile != "" {
-			reasons = DisableAllHooks(a.Name, slices.DeleteFunc(files, func(f File) bool { return f.Scope != ScopeManaged }))
+			reasons = DisableAllHooks(a.Agent.Name, slices.DeleteFunc(files, func(f File) bool { return f.Scope != ScopeManaged }))
 		}
 	case a.Off != nil:
 		reasons = a.Off(sys, files)
@@ -95,7 +95,7 @@ func (a *Spec) offReasons(sys install.System, project string, managed bool) (rea
 	return reasons
 }
 
-// DisableAllHooks reads the setting of this name, for Agent.Off: the file of the
+// DisableAllHooks reads the setting of this name, for Spec.Off: the file of the
 // highest precedence that has it decides. It returns why the agent of that name runs
 // no hooks, or nothing.
 func DisableAllHooks(agent string, files []File) []string {

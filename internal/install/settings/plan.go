@@ -17,7 +17,7 @@ import (
 )
 
 // Installer implements install.Installer for an agent.
-type Installer struct{ Agent *Spec }
+type Installer struct{ Spec *Spec }
 
 var _ install.Installer = Installer{}
 
@@ -27,7 +27,7 @@ var _ install.Installer = Installer{}
 // their hooks do not have the form that the agent reads, and when they cannot be
 // written to. Edited hooks are no failure; see install.Plan.Edited.
 func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	a := in.Agent
+	a := in.Spec
 	if err := sys.CheckBinary(o, Program); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *Spec) warn(p *install.Plan, sys install.System, m *install.Manifest, pl
 		}
 	}
 	if len(unknown) > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s does not have %s: install again after an upgrade", a.Name, v, strings.Join(unknown, ", ")))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s does not have %s: install again after an upgrade", a.Agent.Name, v, strings.Join(unknown, ", ")))
 	}
 	others, err := a.allPlaces(sys, m, place.Project)
 	if err != nil {
@@ -92,11 +92,11 @@ func (a *Spec) warn(p *install.Plan, sys install.System, m *install.Manifest, pl
 			continue
 		}
 		if a.hasHooks(sys, m, other.Path) {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: %s runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path, a.Name))
+			p.Warnings = append(p.Warnings, fmt.Sprintf("hookspan's hooks are in %q too: %s runs equal ones once; where the two differ, each event is stored twice and counted once", other.Path, a.Agent.Name))
 		}
 	}
 	if p.Changed() && a.TrustHint != "" {
-		p.Warnings = append(p.Warnings, a.Name+" runs these hooks only when you trust them: "+a.TrustHint)
+		p.Warnings = append(p.Warnings, a.Agent.Name+" runs these hooks only when you trust them: "+a.TrustHint)
 		p.Next = a.TrustHint
 	}
 	if place.Kind == install.ScopeProject {
@@ -123,7 +123,7 @@ func (a *Spec) hasHooks(sys install.System, m *install.Manifest, path string) bo
 // PlanUninstall implements install.Installer. It finds the settings of the install
 // record and those that the agent reads now. Edited entries go too.
 func (in Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	a := in.Agent
+	a := in.Spec
 	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
 		return a.planManaged(sys, o, true)
 	}
@@ -235,13 +235,13 @@ func (a *Spec) planFile(sys install.System, o install.Options, place install.Pla
 	if found.Missing() {
 		text = []byte("{}\n")
 	}
-	rec := install.Record{Agent: a.RecordName, Path: place.Path, Scope: place.Kind, Project: place.Project}
+	rec := install.Record{Agent: a.Agent.Argument(), Path: place.Path, Scope: place.Kind, Project: place.Project}
 	if have := m.Settings.Find(place.Path); have != nil {
 		rec.Created, rec.CreatedFile, rec.Empty = have.Created, have.CreatedFile, have.Empty
 	}
 	e, err := a.open(text, rec.Empty, a.ours(sys, o, m, place.Path))
 	if err != nil {
-		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", place.Path, err, a.Name)
+		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", place.Path, err, a.Agent.Name)
 	}
 	var started []string
 	for _, h := range e.find() {

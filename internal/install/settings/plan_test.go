@@ -284,13 +284,13 @@ func TestWarnings(t *testing.T) {
 			o.Scope = install.ScopeProject
 		}, "stored twice and counted once"},
 		"old version": {func(_ *testing.T, h *home, _ *install.Options) {
-			h.in.Agent.Version = func(context.Context) (string, error) { return "2.1.80", nil }
+			h.in.Spec.Version = func(context.Context) (string, error) { return "2.1.80", nil }
 		}, "Test Agent 2.1.80 does not have PostModelSwitch, TaskCreated: install again"},
 		"version unknown": {func(_ *testing.T, h *home, _ *install.Options) {
-			h.in.Agent.Version = func(context.Context) (string, error) { return "", errors.New("boom") }
+			h.in.Spec.Version = func(context.Context) (string, error) { return "", errors.New("boom") }
 		}, "not known (boom)"},
 		"version odd": {func(_ *testing.T, h *home, _ *install.Options) {
-			h.in.Agent.Version = func(context.Context) (string, error) { return "hello", nil }
+			h.in.Spec.Version = func(context.Context) (string, error) { return "hello", nil }
 		}, `it said "hello"`},
 	}
 	for name, tt := range tests {

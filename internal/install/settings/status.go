@@ -19,7 +19,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 	if err != nil {
 		return nil, err
 	}
-	a := in.Agent
+	a := in.Spec
 	places, err := a.allPlaces(sys, m, cmp.Or(o.Project, o.Dir))
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 			continue
 		}
 		if s.Kind == install.ScopeUser && s.Path != places[0].Path {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s reads %q now, not %q, where hooks were installed (%s): install again", a.Name, places[0].Path, s.Path, a.HomeVariable))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s reads %q now, not %q, where hooks were installed (%s): install again", a.Agent.Name, places[0].Path, s.Path, a.Agent.Folders[0]))
 		}
 		if s.Kind != ScopeManaged && len(managed) > 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("hookspan's hooks are in %q and, by your organisation, in %q: each event is stored twice and counted once; hookspan reconcile takes yours out", s.Path, managed[0].Path))
@@ -147,7 +147,7 @@ func (a *Spec) compareVersion(ctx context.Context, r *install.Report, ask bool) 
 			}
 		}
 		if len(g.Events) > 0 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s %s does not know %s in %q: it may ignore the whole file, and its other hooks too: install again, or upgrade it", a.Name, v, g.Names("event"), s.Path))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s %s does not know %s in %q: it may ignore the whole file, and its other hooks too: install again, or upgrade it", a.Agent.Name, v, g.Names("event"), s.Path))
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (a *Spec) compareVersion(ctx context.Context, r *install.Report, ask bool) 
 // Others reports whether the settings for a project have hooks for an event besides
 // hookspan's. Those of plugins and extensions are not looked for.
 func (in Installer) Others(sys install.System, project, event string) bool {
-	for _, f := range in.Agent.Files(sys, project) {
+	for _, f := range in.Spec.Files(sys, project) {
 		var events map[string]json.RawMessage
 		var groups []struct {
 			Hooks []struct {

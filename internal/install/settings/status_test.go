@@ -131,12 +131,12 @@ func TestStatusIgnoresUnknownEvents(t *testing.T) {
 	h := newHome(t, "2.1.80")
 	h.install(h.options(install.ScopeUser))
 	asked := 0
-	h.in.Agent.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
+	h.in.Spec.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
 	installtest.Write(t, h.path("src/project/x"), "", 0o600)
 	if r := h.status(); !r.Healthy() || r.Sites[0].Count(install.StateInstalled) != 8 || asked != 1 {
 		t.Errorf("asked %d times:\n%s", asked, r.Text())
 	}
-	h.in.Agent.Version = func(context.Context) (string, error) { asked++; return newVersion, nil }
+	h.in.Spec.Version = func(context.Context) (string, error) { asked++; return newVersion, nil }
 	if r := h.status(); r.Healthy() || r.Sites[0].Count(install.StateMissing) != 2 {
 		t.Errorf("after an upgrade:\n%s", r.Text())
 	}
@@ -146,12 +146,12 @@ func TestStatusIgnoresUnknownEvents(t *testing.T) {
 		t.Errorf("asked %d times though nothing is missing:\n%s", asked, r.Text())
 	}
 	// Of an older version, that has settings of a newer one, a diagnosis warns.
-	h.in.Agent.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
+	h.in.Spec.Version = func(context.Context) (string, error) { asked++; return "2.1.80", nil }
 	r, err := h.in.Status(t.Context(), h.sys, install.Options{Binary: h.hook(), Ask: true})
 	if err != nil || asked != 1 || !strings.Contains(strings.Join(r.Warnings, ""), "2.1.80 does not know PostModelSwitch, TaskCreated in") {
 		t.Errorf("asked %d times: %v\n%s", asked, err, r.Text())
 	}
-	h.in.Agent.Version = func(context.Context) (string, error) { return "2.1.80", nil }
+	h.in.Spec.Version = func(context.Context) (string, error) { return "2.1.80", nil }
 	h.install(h.options(install.ScopeUser))
 	if r := h.status(); !r.Healthy() || r.Sites[0].Count(install.StateInstalled) != 8 {
 		t.Errorf("after another install:\n%s", r.Text())

@@ -54,5 +54,5 @@ func (a *Spec) version(ctx context.Context) (v Version, warning string) {
 	if err != nil {
 		why = err.Error()
 	}
-	return Version{}, fmt.Sprintf("the version of %s is not known (%s); the hooks are written so that any version runs them", a.Name, why)
+	return Version{}, fmt.Sprintf("the version of %s is not known (%s); the hooks are written so that any version runs them", a.Agent.Name, why)
 }

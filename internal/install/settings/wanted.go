@@ -103,21 +103,21 @@ func (w wantedHandler) judge(h handler, event, matcher string) (install.State, s
 	case w.binary != "" && h.program != w.binary:
 		return install.StateOutdated, "starts " + h.program
 	case w.form == formExec && h.form != formExec:
-		return install.StateOutdated, "goes through a shell, which " + a.Name + " no longer needs"
+		return install.StateOutdated, "goes through a shell, which " + a.Agent.Name + " no longer needs"
 	case w.guarded && h.form != formShell && a.ExecSince.known():
-		return install.StateOutdated, fmt.Sprintf("has args: before %s %s runs its command alone, and env alone prints all variables", a.ExecSince, a.Name)
+		return install.StateOutdated, fmt.Sprintf("has args: before %s %s runs its command alone, and env alone prints all variables", a.ExecSince, a.Agent.Name)
 	case w.form == formShell && h.form != formShell && a.ExecSince.known():
-		return install.StateOutdated, fmt.Sprintf("has args, which %s knows since %s", a.Name, a.ExecSince)
+		return install.StateOutdated, fmt.Sprintf("has args, which %s knows since %s", a.Agent.Name, a.ExecSince)
 	case w.form == formShell && h.form != formShell:
 		return install.StateOutdated, "has args in place of a command line"
 	case !slices.Equal(h.args, a.hookArgs(event)):
 		return install.StateOutdated, fmt.Sprintf("reports %q", strings.Join(h.args, " "))
 	case w.guarded && !h.guarded:
-		return install.StateOutdated, "would block " + a.Name + " under a malformed GOMEMLIMIT or GODEBUG"
+		return install.StateOutdated, "would block " + a.Agent.Name + " under a malformed GOMEMLIMIT or GODEBUG"
 	case h.redirected:
 		return install.StateEdited, "has another redirection"
 	case h.form == formShell && !h.succeeds && w.shell.ending() != nil:
-		return install.StateOutdated, "would disturb " + a.Name + " if it could not start"
+		return install.StateOutdated, "would disturb " + a.Agent.Name + " if it could not start"
 	case h.async:
 		return install.StateOutdated, "has async true"
 	case h.timeout == "":

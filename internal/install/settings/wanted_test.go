@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 	"github.com/hookspan/hookspan/internal/skip"
@@ -67,7 +68,7 @@ func TestHandlerOnWindows(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tt.agent.Args, tt.agent.Events = []string{"test"}, Events("Stop")
+			tt.agent.Agent.Word, tt.agent.Events = "test", Events("Stop")
 			w := tt.agent.wanted("windows", tt.binary, Version{})
 			text := jsonedit.Style{Colon: ":", Comma: ","}.Render(w.render(tt.agent.Events[0], "", nil), "")
 			root, err := jsonedit.Parse([]byte(text))
@@ -119,7 +120,7 @@ func TestHandlerSucceedsWithoutItsProgram(t *testing.T) {
 }
 
 func TestJudgeFindsHooksThatCanFail(t *testing.T) {
-	agent := Spec{Args: []string{"test"}, Events: Events("PreToolUse")}
+	agent := Spec{Agent: hook.Agent{Word: "test"}, Events: Events("PreToolUse")}
 	w := agent.wanted("linux", testHook, Version{})
 	const start = "GOMEMLIMIT= GODEBUG= "
 	program := "'" + testHook + "' test PreToolUse"
@@ -139,7 +140,7 @@ func TestJudgeFindsHooksThatCanFail(t *testing.T) {
 // TestJudgeFindsHooksOfOtherAgents judges entries that were copied from the settings of
 // one agent to those of another.
 func TestJudgeFindsHooksOfOtherAgents(t *testing.T) {
-	without, with := &Spec{Events: Events("Stop")}, &Spec{Args: []string{"test"}, Events: Events("Stop")}
+	without, with := &Spec{Events: Events("Stop")}, &Spec{Agent: hook.Agent{Word: "test"}, Events: Events("Stop")}
 	for name, tt := range map[string]struct {
 		agent *Spec
 		args  []string

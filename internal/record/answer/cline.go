@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/userhooks"
@@ -14,7 +15,7 @@ import (
 
 // ClineHook is the agent that starts cline-hook.
 func ClineHook() record.Agent {
-	return record.Agent{Name: cline.Host, Peek: cline.Peek, Reply: cline.EncodeReply, Answers: Cline().Answers}
+	return record.Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply, Answers: Cline().Answers}
 }
 
 // Cline are the hooks on Cline.
@@ -31,7 +32,7 @@ func askPlain(ctx context.Context, c *record.Call, about string) (answer, report
 	p := c.Process
 	_, environ := record.Variable(p.ChildEnviron(), chainVariable)
 	hooks := &userhooks.Process{Config: c.Config, Spool: c.Spool, Environ: environ, Home: p.Home, GOOS: p.GOOS, Now: p.Now}
-	request := userhooks.Request{Host: p.Agent.Name, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
+	request := userhooks.Request{Host: p.Agent.Facts.Host, Event: p.Event, Began: c.Began.UnixMilli(), About: about}
 	answer, left, err := hooks.Ask(ctx, request, c.Payload.Data, p.Dir)
 	switch {
 	case errors.Is(err, userhooks.ErrSpan), errors.Is(err, userhooks.ErrSpelling):

@@ -67,7 +67,7 @@ func (a *asking) ask(ctx context.Context, stdin io.Reader, program, about string
 	if program == a.hooks.Own && program != "" {
 		out, report, err := a.hooks.Ask(ctx, c, about)
 		if report != nil {
-			if _, err := a.run(ctx, bytes.NewReader(report), a.hooks.Reporter, "run-hooks", "--host", p.Agent.Name, "--event", p.Event, "--report"); err != nil {
+			if _, err := a.run(ctx, bytes.NewReader(report), a.hooks.Reporter, "run-hooks", "--host", p.Agent.Facts.Host, "--event", p.Event, "--report"); err != nil {
 				a.log("hooks: what went wrong is not in the log: %v", err)
 			}
 		}
@@ -77,7 +77,7 @@ func (a *asking) ask(ctx context.Context, stdin io.Reader, program, about string
 		}
 		program = string(other)
 	}
-	args := []string{"run-hooks", "--host", p.Agent.Name, "--event", p.Event, "--began", strconv.FormatInt(c.Began.UnixMilli(), 10)}
+	args := []string{"run-hooks", "--host", p.Agent.Facts.Host, "--event", p.Event, "--began", strconv.FormatInt(c.Began.UnixMilli(), 10)}
 	if about != "" {
 		args = append(args, "--about", about)
 	}

@@ -24,7 +24,7 @@ func Make(ctx context.Context, home, statements string) (path string, err error)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
-	return path, execute(ctx, path, string(text))
+	return path, execute(ctx, path, "PRAGMA synchronous = OFF;\n"+string(text))
 }
 
 func execute(ctx context.Context, path, statements string) error {

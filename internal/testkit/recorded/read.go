@@ -42,6 +42,9 @@ func (s Session) Events() (out []hook.Event, err error) {
 	}
 	agent, _ := agents.All().Named(s.Agent)
 	path := filepath.Join(root, "hook", s.Agent, "testdata", filepath.FromSlash(s.Payloads))
+	if s.Payloads == "classic-session" {
+		path = filepath.Join(root, "internal", "demo", "session")
+	}
 	read := hooktest.Lines
 	if !strings.HasSuffix(path, ".ndjson") {
 		read = folder

@@ -14,7 +14,8 @@ type Session struct {
 	// Agent is the agent's word on the command line.
 	Agent string
 	// Payloads is a folder with a file NUMBER-EVENT.json for each payload, or a file with a
-	// line for each, below testdata in the agent's folder of hook.
+	// line for each, below testdata in the agent's folder of hook; classic-session is the one
+	// that hookspan demo plays, in internal/demo.
 	Payloads string
 	// Files is the folder of the agent's files below internal/transcript/testdata, empty if
 	// none were recorded.
@@ -24,7 +25,7 @@ type Session struct {
 // Sessions are all recorded sessions.
 func Sessions() []Session {
 	all := []Session{
-		{"cline", "classic-session", "classic/1795175957341"},
+		{"cline", "classic-session", "../../demo/task"},
 		{"cline", "next-session", ""},
 		{"cline", "sdk-session", ""},
 		{"cline", "vscode-classic", ""},

@@ -79,9 +79,9 @@ type Total struct {
 }
 
 // Sum adds calls up.
-func Sum(calls []hook.LLMCall) (s Total) {
+func Sum(calls []hook.Request) (s Total) {
 	for _, c := range calls {
-		if c.Kind == hook.CallRequest {
+		if c.Kind == hook.RequestSingle {
 			s.Requests++
 		}
 		if c.Usage == nil {
@@ -101,8 +101,8 @@ func Sum(calls []hook.LLMCall) (s Total) {
 // CheckCalls holds for every transcript, whatever the files said.
 func CheckCalls(t *testing.T, tr *hook.Transcript) {
 	t.Helper()
-	for i, c := range tr.Calls {
-		if i > 0 && c.Start.Before(tr.Calls[i-1].Start) {
+	for i, c := range tr.Requests {
+		if i > 0 && c.Start.Before(tr.Requests[i-1].Start) {
 			t.Errorf("call %d starts before the one in front of it", i)
 		}
 		if !c.End.IsZero() && c.End.Before(c.Start) {
@@ -205,7 +205,7 @@ func since(t *testing.T, a transcript.Reader, f *transcript.Files, s transcript.
 			t.Errorf("session %s since %v: session %q, version %q, folder %q; want %q, %q, %q",
 				s.ID, prompt.At, late.Session, late.HostVersion, late.Cwd, all.Session, all.HostVersion, all.Cwd)
 		}
-		later(t, "calls", all.Calls, late.Calls, func(c hook.LLMCall) bool { return !c.End.Before(prompt.At) })
+		later(t, "calls", all.Requests, late.Requests, func(c hook.Request) bool { return !c.End.Before(prompt.At) })
 		later(t, "results", all.ToolResults, late.ToolResults, func(r hook.ToolResult) bool { return !cmp.Or(r.At, r.Asked).Before(prompt.At) })
 		later(t, "prompts", all.Prompts, late.Prompts, func(p hook.Prompt) bool { return !p.At.Before(prompt.At) })
 		later(t, "ends", all.Ends, late.Ends, func(e hook.TurnEnd) bool { return !e.At.Before(prompt.At) })
@@ -335,11 +335,11 @@ func (p *printer) session(t *testing.T, a transcript.Reader, f *transcript.Files
 
 func (p *printer) transcript(tr *hook.Transcript) {
 	rest := *tr
-	rest.Calls, rest.Prompts, rest.ToolResults, rest.Agents, rest.Ends, rest.Unread = nil, nil, nil, nil, nil, nil
+	rest.Requests, rest.Prompts, rest.ToolResults, rest.Agents, rest.Ends, rest.Unread = nil, nil, nil, nil, nil, nil
 	p.line("transcript", rest)
 	each(p, "unread", tr.Unread)
 	each(p, "prompt", tr.Prompts)
-	each(p, "call", tr.Calls)
+	each(p, "call", tr.Requests)
 	each(p, "result", tr.ToolResults)
 	each(p, "agent", tr.Agents)
 	each(p, "end", tr.Ends)

@@ -105,7 +105,7 @@ func TestTextsOfRecordedSessions(t *testing.T) {
 	const claudeSession, sdkSession = "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17", "1795174957841_0jeru"
 	claudeFiles := finder(t, claude.Agent, map[string]string{"claude/2.1.240/projects": ".claude/projects"})
 	clineFiles := finder(t, cline.Agent, map[string]string{
-		"sdk/tools": ".cline/data/sessions", "classic/1795175957341": ".cline/data/tasks/1795175957341",
+		"sdk/tools": ".cline/data/sessions", "../../demo/task": ".cline/data/tasks/1795175957341",
 	})
 	ms := func(n int64) time.Time { return time.UnixMilli(n).UTC() }
 	for _, c := range []struct {
@@ -225,7 +225,7 @@ func TestTextsLoseWhatTheTaskRemovedOnce(t *testing.T) {
 			tr := &hook.Transcript{ToolResults: []hook.ToolResult{call}}
 			if q.Whole == nil { // a reading of whole texts need not have others
 				tr.Prompts = []hook.Prompt{{At: at(0), Text: "deploy with password=" + secret + " and password=" + name}}
-				tr.Calls = []hook.LLMCall{{Start: at(9000), Text: "password=Zq55hJ8kWd2f"}} // a later task's
+				tr.Requests = []hook.Request{{Start: at(9000), Text: "password=Zq55hJ8kWd2f"}} // a later task's
 			}
 			return tr, nil
 		}}, nil

@@ -195,8 +195,8 @@ func remember(m *redact.Memory, t *store.Trace, tr *hook.Transcript) {
 	for _, p := range tr.Prompts {
 		note(p.At, p.Text)
 	}
-	for i := range tr.Calls {
-		note(tr.Calls[i].Start, tr.Calls[i].Text, tr.Calls[i].Reasoning, tr.Calls[i].Message)
+	for i := range tr.Requests {
+		note(tr.Requests[i].Start, tr.Requests[i].Text, tr.Requests[i].Reasoning, tr.Requests[i].Message)
 	}
 	for i := range tr.ToolResults {
 		r := &tr.ToolResults[i]

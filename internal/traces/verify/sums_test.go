@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +34,7 @@ type recording struct {
 // recordedFolders are the recorded sessions and where their agents keep them.
 var recordedFolders = map[string]string{
 	"claude/*/projects":       ".claude/projects",
-	"classic/1*":              ".cline/data/tasks",
+	"../../demo/task":         ".cline/data/tasks/1795175957341",
 	"sdk/*":                   ".cline/data/sessions",
 	"qwen/*/projects":         ".qwen/projects",
 	"copilot/*/session-state": ".copilot/session-state",
@@ -58,11 +57,7 @@ func recordings(t *testing.T) (all []recording) {
 		}
 		for _, from := range found {
 			home := t.TempDir() // each its own, so that little is read again and again
-			target := filepath.Join(home, filepath.FromSlash(recordedFolders[pattern]))
-			if strings.HasPrefix(pattern, "classic") {
-				target = filepath.Join(target, filepath.Base(from))
-			}
-			if err := os.CopyFS(target, os.DirFS(from)); err != nil {
+			if err := os.CopyFS(filepath.Join(home, filepath.FromSlash(recordedFolders[pattern])), os.DirFS(from)); err != nil {
 				t.Fatal(err)
 			}
 			all = append(all, read(t, home)...)

@@ -315,8 +315,8 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 	return w.Error()
 }
 
-// Edits writes the changes that calls make, each below a line that names it.
-func Edits(w io.Writer, calls []store.Call, o Options) error {
+// WriteEdits writes the changes that calls make, each below a line that names it.
+func WriteEdits(w io.Writer, calls []store.Call, o Options) error {
 	st, b := newStyle(o), bufio.NewWriter(w)
 	for i := range calls {
 		c := &calls[i]

@@ -94,7 +94,7 @@ func TestNoTextSteersAnAnswer(t *testing.T) {
 			var b bytes.Buffer
 			answers := map[string]func() error{
 				"calls":    func() error { return view.Calls(&b, calls, all, o) },
-				"edits":    func() error { return view.Edits(&b, calls, o) },
+				"edits":    func() error { return view.WriteEdits(&b, calls, o) },
 				"timeline": func() error { return view.Timeline(&b, works, o) },
 				"cost":     func() error { return view.Cost(&b, works[0].Summary.Title, view.CostsOf(works[1]), o) },
 				"sides":    func() error { return view.Sides(&b, groups, o) },

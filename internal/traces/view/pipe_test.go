@@ -37,7 +37,7 @@ func TestAPipeCutsNothing(t *testing.T) {
 			return List(w, []store.Summary{sum, {}}, 0, map[string][]Note{sum.TraceID: {{Where: long("where"), Text: long("note")}}}, store.Totals{}, Options{})
 		}, []string{"host", "project", "title", "outcome", "where", "note"}},
 		"calls": {func(w io.Writer) error { return Calls(w, []store.Call{call, other}, store.Totals{}, Options{}) }, []string{"project", "subagent", "tool", "file", "error"}},
-		"edits": {func(w io.Writer) error { return Edits(w, []store.Call{call}, Options{}) }, []string{"project", "tool", "file", "text"}},
+		"edits": {func(w io.Writer) error { return WriteEdits(w, []store.Call{call}, Options{}) }, []string{"project", "tool", "file", "text"}},
 		"stats": {func(w io.Writer) error {
 			return Groups(w, store.ByProject, []store.Group{group}, group.Totals, Options{})
 		}, []string{"key", "title", "branch", "other", "model"}},

@@ -73,7 +73,7 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 	p.start = t.Started
 
 	var run *Row
-	told := "" // the newest problem of a request, which is often why the run failed
+	reported := "" // the newest problem of a request, which is often why the run failed
 	for step := range StoryOf(t, Rows(t)).Steps(0) {
 		r := step.Row
 		if r == nil {
@@ -93,7 +93,7 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 				p.said(speaker(&step), text)
 			}
 			p.problem(r, "        ")
-			_, told = r.Problem()
+			_, reported = r.Problem()
 		case WhoTool:
 			p.plain(r, lead)
 			p.problem(r, lead+"          ")
@@ -105,7 +105,7 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 		}
 	}
 	if run != nil {
-		if _, message := run.Problem(); message == "" || message != told {
+		if _, message := run.Problem(); message == "" || message != reported {
 			p.problem(run, "        ")
 		}
 	}

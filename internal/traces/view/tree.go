@@ -229,7 +229,7 @@ func (p *treePrinter) rows(entries []*entry) {
 		} else {
 			rest += p.none
 		}
-		p.own(e.Row, lead)
+		p.writeRow(e.Row, lead)
 		p.problem(e.Row, rest)
 		p.edits(e.Row, rest, shortDiff)
 		if p.Verbose {
@@ -252,8 +252,8 @@ func lastSiblings(entries []*entry) []bool {
 	return last
 }
 
-// own writes the row's first line.
-func (p *treePrinter) own(r *Row, lead string) {
+// writeRow writes the row's first line.
+func (p *treePrinter) writeRow(r *Row, lead string) {
 	label, labelSGR, offset, took := r.Label, "", Offset(r.Start, p.start), ""
 	if r.Kind == KindEvent {
 		labelSGR = sgrDim

@@ -117,7 +117,7 @@ func TestClaudeLargeTranscript(t *testing.T) {
 			var calls, results, prompts int
 			peak := peakHeap(func() {
 				tr := readClaude(t, f, transcript.Query{Session: claudeSession, Path: path, Since: tt.since})
-				calls, results, prompts = len(tr.Calls), len(tr.ToolResults), len(tr.Prompts)
+				calls, results, prompts = len(tr.Requests), len(tr.ToolResults), len(tr.Prompts)
 			})
 			t.Logf("%d MB: %d calls in %v, heap %d KiB", megabytes, calls, time.Since(begin).Round(time.Millisecond), peak>>10)
 			if calls != 11*prompts || results != 10*prompts || (prompts == 1) == tt.since.IsZero() {
@@ -147,7 +147,7 @@ func BenchmarkClaude(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if len(tr.Calls) == 0 {
+				if len(tr.Requests) == 0 {
 					b.Fatal("no calls")
 				}
 			}

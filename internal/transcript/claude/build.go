@@ -31,9 +31,9 @@ type build struct {
 	// for a session without subagents.
 	shown map[uint64]bool
 
-	// told are hashes of the results that were read.
+	// read are hashes of the results that were read.
 	seed maphash.Seed
-	told map[uint64]bool
+	read map[uint64]bool
 
 	// pulls are the pull requests that Claude Code noted, hostCost is its sum of the session's cost.
 	pulls    []hook.PullRequest
@@ -58,16 +58,16 @@ func newBuild(session string, maxText int) *build {
 		texts:   transcript.Texts{Max: maxText},
 		spawns:  make(map[string]string),
 		seed:    maphash.MakeSeed(),
-		told:    make(map[uint64]bool),
+		read:    make(map[uint64]bool),
 	}
 }
 
 // repeats reports that a result was read before: a session that is resumed may begin
 // with the rows that its file has already, and an agent's file with the conversation.
 func (b *build) repeats(id string, at time.Time) bool {
-	told := maphash.Comparable(b.seed, [2]any{id, at.UnixNano()})
-	repeats := b.told[told]
-	b.told[told] = true
+	key := maphash.Comparable(b.seed, [2]any{id, at.UnixNano()})
+	repeats := b.read[key]
+	b.read[key] = true
 	return repeats && id != "" && !at.IsZero()
 }
 

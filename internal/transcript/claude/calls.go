@@ -18,7 +18,7 @@ const syntheticModel = "<synthetic>"
 // response is one response of the API, folded from its rows: there is one row
 // for each block of content, and each carries the usage of the whole.
 type response struct {
-	hook.LLMCall
+	hook.Request
 	counts    counts
 	sidechain bool
 	// rows are hashes of what the rows hold, by which a copy is known: it may have
@@ -72,7 +72,7 @@ func (c *responses) at(id, request, agent string, sidechain bool) (call *respons
 	}
 	first := c.byID[id]
 	call = &response{
-		LLMCall:   hook.LLMCall{Kind: hook.CallRequest, ID: id, RequestID: request, Agent: agent},
+		Request:   hook.Request{Kind: hook.RequestSingle, ID: id, RequestID: request, Agent: agent},
 		sidechain: sidechain, again: first != nil,
 	}
 	if first != nil {
@@ -144,8 +144,8 @@ func (c *response) seen(content transcript.Content) bool {
 // two request ids, the one on the main thread counts, as a side question (/btw)
 // shows the conversation's answers again; else the one with more tokens. What another
 // model answered within the response, as an advisor, is a separate call.
-func (c *responses) resolve() []hook.LLMCall {
-	calls := make([]hook.LLMCall, 0, len(c.byID))
+func (c *responses) resolve() []hook.Request {
+	calls := make([]hook.Request, 0, len(c.byID))
 	models := make(map[string]*prices.Model)
 	priceOf := func(name string) *prices.Model {
 		m, ok := models[name]
@@ -167,12 +167,12 @@ func (c *responses) resolve() []hook.LLMCall {
 			}
 		}
 		best.Usage = best.counts.usage(priceOf(best.Model), best.Start)
-		calls = append(calls, best.LLMCall)
+		calls = append(calls, best.Request)
 		for i := range best.counts.advice {
 			a := &best.counts.advice[i]
 			a.counts.us, a.counts.tier = best.counts.us, best.counts.tier
-			call := hook.LLMCall{
-				Kind: hook.CallRequest, ID: best.ID + "-advisor-" + strconv.Itoa(i+1), RequestID: best.RequestID, Agent: best.Agent,
+			call := hook.Request{
+				Kind: hook.RequestSingle, ID: best.ID + "-advisor-" + strconv.Itoa(i+1), RequestID: best.RequestID, Agent: best.Agent,
 				Turn: best.Turn, Provider: best.Provider, Model: a.model, Start: best.Start, End: best.End,
 			}
 			call.Usage = a.counts.usage(priceOf(a.model), best.Start)

@@ -68,7 +68,7 @@ func TestClaudeRowsFoldIntoCalls(t *testing.T) {
 			var got []string
 			f := newFinder(t)
 			write(t, filepath.Join(filepath.Dir(claudePath(f)), "another.jsonl"), strings.Replace(usageRow("m0", "r0", in(1)), claudeSession, "another", 1))
-			for _, c := range readLinesWith(t, f, tt.rows...).Calls {
+			for _, c := range readLinesWith(t, f, tt.rows...).Requests {
 				u := "none"
 				if c.Usage != nil {
 					u = fmt.Sprintf("%d/%d/%d/%d", c.Usage.Input, c.Usage.Output, c.Usage.CacheRead, c.Usage.CacheWrite)
@@ -92,12 +92,12 @@ func TestClaudeEdgeRows(t *testing.T) {
 	write(t, claudePath(f), string(data))
 	tr := readClaude(t, f, transcript.Query{Session: claudeSession})
 	want := total{Input: 4 + 10 + 10 + 1 + 3 + 7, Output: 212 + 20 + 2 + 1 + 3, CacheWrite: 18240 + 42 + 100, Requests: 7}
-	got := sum(tr.Calls)
+	got := sum(tr.Requests)
 	got.Cost = 0 // its parts are looked at below and elsewhere
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		if (c.Usage == nil) != (c.ID == "msg_01mTA9vFTDk2D467CAkaUpm9") {
 			t.Errorf("call %q has the usage %+v", c.ID, c.Usage)
 		}
@@ -124,7 +124,7 @@ func TestClaudeCallIsPutTogether(t *testing.T) {
 		answerRow("msg_vrtx_2", 12, "last", "end_turn", `"uuid":"e","requestRef":"gone"`),
 		summaryRow(13),
 	)
-	if diff := cmp.Diff([]hook.LLMCall{
+	if diff := cmp.Diff([]hook.Request{
 		{
 			ID: "msg_bdrk_1", RequestID: "req_msg_bdrk_1", Turn: "p1", Start: sec(2), End: sec(7), Provider: "bedrock", Model: "claude-opus-5-5", ResponseModel: "claude-opus-5-5",
 			FinishReason: "tool_use", Text: "first\nsecond", ToolCallIDs: []string{"t1", "t2"},
@@ -134,7 +134,7 @@ func TestClaudeCallIsPutTogether(t *testing.T) {
 			ID: "msg_vrtx_2", RequestID: "req_msg_vrtx_2", Turn: "p1", Start: sec(9), End: sec(12), Provider: "vertex", Model: "claude-opus-5-5", ResponseModel: "claude-opus-5-5",
 			FinishReason: "end_turn", Text: "last",
 		},
-	}, withoutUsage(tr.Calls)); diff != "" {
+	}, withoutUsage(tr.Requests)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	if tr.Provider != "vertex" || tr.Pending {
@@ -142,7 +142,7 @@ func TestClaudeCallIsPutTogether(t *testing.T) {
 	}
 }
 
-func withoutUsage(calls []hook.LLMCall) []hook.LLMCall {
+func withoutUsage(calls []hook.Request) []hook.Request {
 	for i := range calls {
 		calls[i].Usage = nil
 	}
@@ -188,7 +188,7 @@ func TestClaudeSubagents(t *testing.T) {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
 	var calls []string
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		calls = append(calls, c.ID+" "+c.Agent)
 	}
 	if diff := cmp.Diff([]string{"m1 ", "m2 a1", "m3 a2", "m5 a3", "m6 a9", "m4 a1", "m9 "}, calls); diff != "" {
@@ -221,7 +221,7 @@ func TestClaudeCopiesInSubagentsAreNotCountedTwice(t *testing.T) {
 	write(t, filepath.Join(strings.TrimSuffix(claudePath(f), suffix), "subagents", "agent-a1"+suffix),
 		answerRow("m1", 1, "hello", "end_turn", `"uuid":"b","isSidechain":true`)+"\n"+answerRow("m2", 2, "own", "end_turn", `"isSidechain":true`))
 	var got []string
-	for _, c := range readClaude(t, f, transcript.Query{Session: claudeSession}).Calls {
+	for _, c := range readClaude(t, f, transcript.Query{Session: claudeSession}).Requests {
 		got = append(got, c.ID+" "+c.Agent+" "+c.Text)
 	}
 	if diff := cmp.Diff([]string{"m1  hello", "m2 a1 own"}, got); diff != "" {

@@ -77,8 +77,8 @@ func TestTheLastRowsOfAResponseHaveItsCounts(t *testing.T) {
 	first, last := row(2, "null", "'input_tokens':900"), row(3, `"tool_use"`, "'input_tokens':700,'output_tokens':5")
 	for i, rows := range [][]string{{first, last, last}, {last, first}, {first, row(3, `"end_turn"`, "'output_tokens':5"), last}} {
 		got := readLines(t, append([]string{userRow("p", 1, "go")}, rows...)...)
-		if u := got.Calls[0].Usage; len(got.Calls) != 1 || u == nil || u.Input != 700 || u.Output != 5 {
-			t.Errorf("%d: the requests are %+v, usage %+v", i, got.Calls, u)
+		if u := got.Requests[0].Usage; len(got.Requests) != 1 || u == nil || u.Input != 700 || u.Output != 5 {
+			t.Errorf("%d: the requests are %+v, usage %+v", i, got.Requests, u)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestRowsThatACompactionKeeps(t *testing.T) {
 	if diff := cmp.Diff([]time.Time{sec(1), sec(10), sec(160)}, asked); diff != "" {
 		t.Errorf("calls began (-want +got):\n%s", diff)
 	}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		if c.Start.After(c.End) {
 			t.Errorf("request %s began at %v, and ended at %v", c.ID, c.Start, c.End)
 		}

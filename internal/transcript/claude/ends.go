@@ -18,9 +18,9 @@ type turnEnds struct {
 	// recorded reports that Claude Code recorded the end that is kept back, likely that
 	// only the answer's form shows it.
 	recorded, likely bool
-	// heard is the newest answer's message, empty if none came since the prompt or since a
+	// answered is the newest answer's message, empty if none came since the prompt or since a
 	// hook blocked the end.
-	heard string
+	answered string
 	// fresh reports that nothing has happened since the turn's prompt.
 	fresh bool
 	// open reports that the current turn has not ended.
@@ -41,7 +41,7 @@ func (e *turnEnds) answer(turn, message, stop, text string, said, calls bool, at
 	}
 	e.open, e.barred, e.fresh = true, false, false
 	e.resume(message)
-	e.heard = message
+	e.answered = message
 	switch {
 	case stop == "" && said && !calls, stop != "" && stop != "tool_use" && stop != "pause_turn":
 		e.hold(message, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunComplete, Result: text})
@@ -87,7 +87,7 @@ func (e *turnEnds) resume(message string) {
 // blocked adds that a hook did not let the turn end.
 func (e *turnEnds) blocked(turn, why string, at time.Time) {
 	e.barred = !(e.waiting && e.recorded)
-	e.waiting, e.open, e.heard, e.fresh = false, true, "", false
+	e.waiting, e.open, e.answered, e.fresh = false, true, "", false
 	e.found = append(e.found, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunResume, Message: why})
 }
 
@@ -96,8 +96,8 @@ func (e *turnEnds) blocked(turn, why string, at time.Time) {
 // blocking one may have been among the first: only then has every hook seen the
 // turn stop. A turn may end without an answer.
 func (e *turnEnds) stopped(turn string, at time.Time) {
-	if !e.waiting && e.open && !e.barred && (e.heard != "" || e.fresh) {
-		e.hold(e.heard, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunComplete})
+	if !e.waiting && e.open && !e.barred && (e.answered != "" || e.fresh) {
+		e.hold(e.answered, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindRunComplete})
 	}
 	if e.waiting && e.last.Kind != hook.KindSessionEnd {
 		e.recorded, e.open = true, false
@@ -117,7 +117,7 @@ func (e *turnEnds) interrupted(turn, text string, at time.Time) {
 	}
 	e.open, e.barred = false, false
 	if !again {
-		e.hold(e.heard, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindSessionEnd, Message: text})
+		e.hold(e.answered, hook.TurnEnd{Turn: turn, At: at, Kind: hook.KindSessionEnd, Message: text})
 	}
 }
 
@@ -130,7 +130,7 @@ func (e *turnEnds) prompt(turn string, injected bool) {
 	case injected:
 		e.resume("")
 	}
-	e.waiting, e.open, e.barred, e.heard, e.fresh = false, true, false, "", true
+	e.waiting, e.open, e.barred, e.answered, e.fresh = false, true, false, "", true
 }
 
 // finish counts the end that was kept back at the end of the file. What only looks like

@@ -218,8 +218,8 @@ func TestClaudePlanFollowsTheInterruption(t *testing.T) {
 func TestClaudeRowsOfOneMomentKeepTheirOrder(t *testing.T) {
 	dated := func(row string, from, to string) string { return strings.Replace(row, from, to, 1) }
 	tr := readLines(t, userRow("", 10, "go"), dated(answerRow("m1", 10, "I look.", "tool_use"), ":10Z", ":09.998Z"), answerRow("m2", 12, "done", "end_turn"))
-	if len(tr.Calls) != 2 || !tr.Calls[0].End.Equal(sec(10)) || !tr.Prompts[0].At.Equal(sec(10)) {
-		t.Errorf("requests %+v after prompts %+v", tr.Calls, tr.Prompts)
+	if len(tr.Requests) != 2 || !tr.Requests[0].End.Equal(sec(10)) || !tr.Prompts[0].At.Equal(sec(10)) {
+		t.Errorf("requests %+v after prompts %+v", tr.Requests, tr.Prompts)
 	}
 	events := Agent.Events(Dialect, tr)
 	if events[0].Kind != hook.KindPrompt {
@@ -381,8 +381,8 @@ func TestClaudeEndsRecorded(t *testing.T) {
 			if tr.Pending {
 				t.Error("pending, though all has ended")
 			}
-			if tt.session == "d1d41a34" && (len(tr.Calls) != 2 || len(tr.ToolResults) != 0) {
-				t.Errorf("the fork has %d calls and %d results, want its own two calls", len(tr.Calls), len(tr.ToolResults))
+			if tt.session == "d1d41a34" && (len(tr.Requests) != 2 || len(tr.ToolResults) != 0) {
+				t.Errorf("the fork has %d calls and %d results, want its own two calls", len(tr.Requests), len(tr.ToolResults))
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func told(t *testing.T, files map[string]string) map[string]string {
 		for _, s := range sessions {
 			tr := readClaude(t, f, transcript.Query{Session: s.ID, Path: s.Path, Full: true})
 			var parts []string
-			for _, c := range tr.Calls {
+			for _, c := range tr.Requests {
 				parts = append(parts, strings.TrimSuffix(c.ID+"@"+c.Agent, "@"))
 			}
 			for _, p := range tr.Prompts {
@@ -152,8 +152,8 @@ func TestACopyThatBeginsAtACompaction(t *testing.T) {
 	write(t, filepath.Join(f.Home, ".claude/projects/p/a.jsonl"), turnRows("a", 10)+boundary+turnRows("a", 20)+turnRows("a", 30))
 	write(t, filepath.Join(f.Home, ".claude/projects/p/b.jsonl"), strings.Split(own, "\n")[0]+"\n"+boundary+turnRows("b", 20)+strings.Split(own, "\n")[1]+"\n")
 	tr := readClaude(t, f.Remember(), transcript.Query{Session: "b", Path: filepath.Join(f.Home, ".claude/projects/p/b.jsonl")})
-	if len(tr.Calls) != 1 || tr.Calls[0].ID != "m50" || len(tr.Prompts) != 1 || tr.Prompts[0].Text != "do 50" {
-		t.Errorf("calls %+v, prompts %+v, want those of the session's own rows", tr.Calls, tr.Prompts)
+	if len(tr.Requests) != 1 || tr.Requests[0].ID != "m50" || len(tr.Prompts) != 1 || tr.Prompts[0].Text != "do 50" {
+		t.Errorf("calls %+v, prompts %+v, want those of the session's own rows", tr.Requests, tr.Prompts)
 	}
 }
 
@@ -263,7 +263,7 @@ func TestSubagentsInTheSessionsFile(t *testing.T) {
 	for _, r := range tr.ToolResults {
 		got = append(got, r.ID+"@"+r.Agent)
 	}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got = append(got, c.ID+"@"+c.Agent)
 	}
 	want := []string{"a1 coder ta same well true", "c1 coder tc other  false", "b1 coder tb same  false", "xb@b1", "xa@a1", "ta@", "m1@", "ma@a1", "mb@b1", "md@a1", "m2@"}

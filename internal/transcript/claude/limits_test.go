@@ -38,15 +38,15 @@ func TestReadingASessionOfClaudeCodeEndsAtALimit(t *testing.T) {
 		if !errors.Is(err, transcript.ErrBeyond) || !strings.Contains(err.Error(), filepath.Base(path)) {
 			t.Errorf("error %v, want one that names the file", err)
 		}
-		if n := len(tr.Calls); n < len(whole.Calls)/3 || n > len(whole.Calls)*2/3 {
-			t.Errorf("%d of %d calls, want around half", n, len(whole.Calls))
+		if n := len(tr.Requests); n < len(whole.Requests)/3 || n > len(whole.Requests)*2/3 {
+			t.Errorf("%d of %d calls, want around half", n, len(whole.Requests))
 		}
 	})
 	t.Run("the last run of a session above the limit", func(t *testing.T) {
 		f.MaxBytes = size / 2
 		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: claudeSession, Since: since})
-		if err != nil || len(tr.Calls) != len(last.Calls) || len(tr.Calls) == 0 {
-			t.Errorf("%d calls, error %v, want %d and none", len(tr.Calls), err, len(last.Calls))
+		if err != nil || len(tr.Requests) != len(last.Requests) || len(tr.Requests) == 0 {
+			t.Errorf("%d calls, error %v, want %d and none", len(tr.Requests), err, len(last.Requests))
 		}
 	})
 	t.Run("the end of a run above the limit", func(t *testing.T) {
@@ -55,9 +55,9 @@ func TestReadingASessionOfClaudeCodeEndsAtALimit(t *testing.T) {
 		if !errors.Is(err, transcript.ErrBeyond) {
 			t.Errorf("error %v, want %v", err, transcript.ErrBeyond)
 		}
-		n, end := len(tr.Calls), whole.Calls[len(whole.Calls)-1].ID
-		if n < len(whole.Calls)/8 || n > len(whole.Calls)/2 || tr.Calls[n-1].ID != end {
-			t.Errorf("%d of %d calls, want around a quarter, up to %s", n, len(whole.Calls), end)
+		n, end := len(tr.Requests), whole.Requests[len(whole.Requests)-1].ID
+		if n < len(whole.Requests)/8 || n > len(whole.Requests)/2 || tr.Requests[n-1].ID != end {
+			t.Errorf("%d of %d calls, want around a quarter, up to %s", n, len(whole.Requests), end)
 		}
 	})
 	t.Run("no time", func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestReadingASessionOfClaudeCodeEndsAtALimit(t *testing.T) {
 		if !errors.Is(err, transcript.ErrBeyond) || !strings.Contains(err.Error(), "first 100") {
 			t.Errorf("error %v, want one that names the number", err)
 		}
-		if n := len(tr.Calls); n == 0 || n > 100 {
+		if n := len(tr.Requests); n == 0 || n > 100 {
 			t.Errorf("%d calls", n)
 		}
 	})
@@ -102,10 +102,10 @@ func TestReadingEndsInAFileThatIsMostlyAHole(t *testing.T) {
 			if !errors.Is(err, transcript.ErrBeyond) {
 				t.Errorf("%s: error %v, want %v", name, err, transcript.ErrBeyond)
 			}
-			calls = len(tr.Calls)
+			calls = len(tr.Requests)
 		})
-		if name == "whole" && calls != len(whole.Calls) {
-			t.Errorf("%s: %d calls, want the %d in front of the hole", name, calls, len(whole.Calls))
+		if name == "whole" && calls != len(whole.Requests) {
+			t.Errorf("%s: %d calls, want the %d in front of the hole", name, calls, len(whole.Requests))
 		}
 		if peak > 64<<20 {
 			t.Errorf("%s: %d MiB of memory", name, peak>>20)

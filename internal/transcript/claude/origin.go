@@ -46,9 +46,9 @@ func origin(ctx context.Context, f *transcript.Files, q transcript.Query) (sessi
 	if err != nil {
 		return "", "", fmt.Errorf("origin of session %q: %w", q.Session, err)
 	}
-	i := slices.IndexFunc(other.Calls, func(c hook.LLMCall) bool { return c.ID == answer })
+	i := slices.IndexFunc(other.Requests, func(c hook.Request) bool { return c.ID == answer })
 	if i < 0 {
 		return "", "", fmt.Errorf("origin of session %q: session %q no longer holds the answer %q", q.Session, session, answer)
 	}
-	return session, other.Calls[i].Turn, nil
+	return session, other.Requests[i].Turn, nil
 }

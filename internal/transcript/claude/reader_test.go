@@ -158,7 +158,7 @@ func TestClaudeCallsAreWhatTheModelAnswered(t *testing.T) {
 				answered[r.ID] = true
 			}
 			got := make(map[string]call)
-			for _, c := range tr.Calls {
+			for _, c := range tr.Requests {
 				u := c.Usage
 				if u == nil {
 					t.Fatalf("call %q has no usage", c.ID)
@@ -174,8 +174,8 @@ func TestClaudeCallsAreWhatTheModelAnswered(t *testing.T) {
 					t.Errorf("call is not whole: %+v", c)
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" || len(tr.Calls) != len(want) {
-				t.Errorf("%d calls (-model +ours):\n%s", len(tr.Calls), diff)
+			if diff := cmp.Diff(want, got); diff != "" || len(tr.Requests) != len(want) {
+				t.Errorf("%d calls (-model +ours):\n%s", len(tr.Requests), diff)
 			}
 		})
 	}
@@ -231,7 +231,7 @@ func TestClaudeCostEqualsItsOwn(t *testing.T) {
 			if tr.HostCostUSD == nil || *tr.HostCostUSD != own.Total {
 				t.Errorf("Claude Code's sum is %v, want %v", tr.HostCostUSD, own.Total)
 			}
-			for _, c := range tr.Calls {
+			for _, c := range tr.Requests {
 				if c.Usage == nil {
 					continue
 				}
@@ -271,7 +271,7 @@ func TestClaudeSumsOfAWholeSession(t *testing.T) {
 	}
 	got := make(map[string]sums)
 	costs := make(map[string]float64)
-	for _, c := range readFixture(t, "2.1.240", "").Calls {
+	for _, c := range readFixture(t, "2.1.240", "").Requests {
 		if c.Usage == nil {
 			continue
 		}
@@ -296,10 +296,10 @@ func TestClaudeFailedRequestsAreCalls(t *testing.T) {
 	tr := readFixture(t, "api-error", "")
 	start := time.Date(2026, 11, 20, 12, 54, 39, 844e6, time.UTC)
 	const turn = "f07910d7-9009-4090-b0ca-3caad8ee5dce"
-	if diff := cmp.Diff([]hook.LLMCall{{
+	if diff := cmp.Diff([]hook.Request{{
 		ID: "c6ad74d5-535f-4926-9ad4-f0498b4ab709", Turn: turn, Start: start, End: start.Add(111 * time.Millisecond),
 		Provider: "anthropic", Model: "claude-opus-5-5", Error: "invalid_request_error", Message: "API Error: 400 mock error",
-	}}, tr.Calls); diff != "" {
+	}}, tr.Requests); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]hook.TurnEnd{{
@@ -358,7 +358,7 @@ func TestClaudeSessionAsAWhole(t *testing.T) {
 		t.Errorf("prompts = %+v, want the user's and the news of the agent", tr.Prompts)
 	}
 	var calls []string
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		calls = append(calls, fmt.Sprint(c.ID, " ", c.Agent, " ", c.Turn == first, " ", c.Start.Sub(at(0)), " ", c.End.Sub(at(0))))
 	}
 	if diff := cmp.Diff([]string{
@@ -373,7 +373,7 @@ func TestClaudeSessionAsAWhole(t *testing.T) {
 	for i, s := range tr.Sources {
 		tr.Sources[i] = filepath.Base(s)
 	}
-	tr.Agents, tr.Ends, tr.ToolResults, tr.Prompts, tr.Calls = nil, nil, nil, nil, nil
+	tr.Agents, tr.Ends, tr.ToolResults, tr.Prompts, tr.Requests = nil, nil, nil, nil, nil
 	if diff := cmp.Diff(&hook.Transcript{
 		HostCostUSD: new(0.00716),
 		Provider:    "anthropic", Model: "claude-opus-5-5", HostVersion: "2.1.329", Cwd: "/home/dev/project",
@@ -500,7 +500,7 @@ func TestClaudeSessionsAreListedNewestLast(t *testing.T) {
 func TestDamagedLinesCostOnlyThemselves(t *testing.T) {
 	whole := []string{userRow("p1", 0, "one"), answerRow("m1", 1, "first", "end_turn"), userRow("p2", 5, "two"), answerRow("m2", 6, "second", "end_turn")}
 	tr := readLines(t, "\ufeff"+whole[0]+"\r", whole[1][:len(whole[1])/2]+whole[1], "\x00\x00"+whole[2], strings.Replace(whole[3], "second", "sec\n\x1bond", 1))
-	if len(tr.Calls) != 2 || len(tr.Prompts) != 2 || len(tr.Ends) != 2 || tr.Calls[1].Text != "sec\n\x1bond" {
+	if len(tr.Requests) != 2 || len(tr.Prompts) != 2 || len(tr.Ends) != 2 || tr.Requests[1].Text != "sec\n\x1bond" {
 		t.Errorf("read %+v", tr)
 	}
 }

@@ -32,7 +32,7 @@ func TestReplayedRowsDoNotDoubleTheAnswer(t *testing.T) {
 		crow("assistant", 1, `"uuid":"u4","requestId":"r"`, `"message":{"id":"m","model":"x","content":[{"type":"tool_use","id":"t","name":"Bash"}]}`),
 	}
 	tr := readLines(t, rows...)
-	if len(tr.Calls) != 1 || tr.Calls[0].Text != "six" || len(tr.Calls[0].ToolCallIDs) != 1 {
-		t.Errorf("calls %+v, want one with the text and the call once", tr.Calls)
+	if len(tr.Requests) != 1 || tr.Requests[0].Text != "six" || len(tr.Requests[0].ToolCallIDs) != 1 {
+		t.Errorf("calls %+v, want one with the text and the call once", tr.Requests)
 	}
 }

@@ -121,7 +121,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	if q.Full || q.Whole != nil {
 		b.addUnanswered(agents, lead)
 	}
-	t.Calls = b.calls.resolve()
+	t.Requests = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends, t.Compactions = b.prompts, b.results, b.ends.found, b.compactions
 	t.CopiedBy, t.PullRequests, t.HostCostUSD = b.others.copiedBy, b.pulls, b.hostCost
 	t.HostVersion, t.Cwd, t.Repository.Branch, t.Moves = b.version, b.cwd, b.branch, b.moves.Sorted(b.cwd)
@@ -138,7 +138,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		}
 	}
 	sortByTime(t)
-	for _, c := range slices.Backward(t.Calls) {
+	for _, c := range slices.Backward(t.Requests) {
 		if c.Model != "" {
 			t.Provider, t.Model = c.Provider, c.Model
 			break
@@ -289,7 +289,7 @@ func (a *subagent) agent(b *build) (agent hook.Subagent, ok bool) {
 // sortByTime puts everything in order of time; what happened at the same time stays in
 // the files' order.
 func sortByTime(t *hook.Transcript) {
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Requests, func(a, b hook.Request) int { return a.Start.Compare(b.Start) })
 	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Ends, func(a, b hook.TurnEnd) int { return a.At.Compare(b.At) })
 	slices.SortStableFunc(t.Agents, func(a, b hook.Subagent) int { return a.Start.Compare(b.Start) })

@@ -107,7 +107,7 @@ func TestClaudeSinceGivesWhatTheWholeGives(t *testing.T) {
 		transcript.DropBefore(want, since)
 		want.Inherited, want.Damaged = 0, 0 // of the whole files alone
 		got := read(since)
-		if len(want.Calls) == 0 { // the last model may stand far back
+		if len(want.Requests) == 0 { // the last model may stand far back
 			got.Model, got.Provider = want.Model, want.Provider
 		}
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -147,14 +147,14 @@ func TestClaudeUntilReadsNoFurther(t *testing.T) {
 		tr := readClaude(t, f, transcript.Query{Session: claudeSession, Path: path, Since: since, Until: until})
 		want := readClaude(t, f, transcript.Query{Session: claudeSession, Path: path, Since: since})
 		late := func(at time.Time) bool { return at.After(until) }
-		want.Calls = slices.DeleteFunc(want.Calls, func(c hook.LLMCall) bool { return late(c.Start) })
-		tr.Calls = slices.DeleteFunc(tr.Calls, func(c hook.LLMCall) bool { return late(c.Start) })
+		want.Requests = slices.DeleteFunc(want.Requests, func(c hook.Request) bool { return late(c.Start) })
+		tr.Requests = slices.DeleteFunc(tr.Requests, func(c hook.Request) bool { return late(c.Start) })
 		want.Prompts = slices.DeleteFunc(want.Prompts, func(p hook.Prompt) bool { return late(p.At) })
 		tr.Prompts = slices.DeleteFunc(tr.Prompts, func(p hook.Prompt) bool { return late(p.At) })
-		if diff := cmp.Diff(want.Calls, tr.Calls) + cmp.Diff(want.Prompts, tr.Prompts); diff != "" {
+		if diff := cmp.Diff(want.Requests, tr.Requests) + cmp.Diff(want.Prompts, tr.Prompts); diff != "" {
 			t.Errorf("turn %d (-whole +until):\n%s", turn, diff)
 		}
-		if turn > 0 && turn < turns && len(tr.Calls) == 0 {
+		if turn > 0 && turn < turns && len(tr.Requests) == 0 {
 			t.Errorf("turn %d: no call", turn)
 		}
 	}
@@ -259,12 +259,12 @@ func TestClaudeSinceKeepsASubagentsBeginning(t *testing.T) {
 	}}, tr.Agents); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
-	if len(tr.Calls) != 1 || tr.Calls[0].Turn != "p1" {
-		t.Errorf("calls = %+v, want the last of the turn", tr.Calls)
+	if len(tr.Requests) != 1 || tr.Requests[0].Turn != "p1" {
+		t.Errorf("calls = %+v, want the last of the turn", tr.Requests)
 	}
 	tr = readClaude(t, f, transcript.Query{Session: claudeSession, Since: sec(701)})
-	if len(tr.Agents) != 0 || len(tr.Calls) != 0 {
-		t.Errorf("agents %v and calls %v were over before", tr.Agents, tr.Calls)
+	if len(tr.Agents) != 0 || len(tr.Requests) != 0 {
+		t.Errorf("agents %v and calls %v were over before", tr.Agents, tr.Requests)
 	}
 }
 
@@ -284,7 +284,7 @@ func FuzzClaude(f *testing.F) {
 				t.Fatal(err)
 			}
 			b.ends.flush()
-			tr := &hook.Transcript{Calls: b.calls.resolve(), Prompts: b.prompts, ToolResults: b.results, Ends: b.ends.found}
+			tr := &hook.Transcript{Requests: b.calls.resolve(), Prompts: b.prompts, ToolResults: b.results, Ends: b.ends.found}
 			sortByTime(tr)
 			return tr
 		}
@@ -292,7 +292,7 @@ func FuzzClaude(f *testing.F) {
 			tr := read(agent)
 			checkCalls(t, tr)
 			seen := make(map[string]bool)
-			for _, c := range tr.Calls {
+			for _, c := range tr.Requests {
 				if seen[c.ID] {
 					t.Errorf("two calls have the id %q", c.ID)
 				}

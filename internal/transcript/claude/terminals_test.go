@@ -26,7 +26,7 @@ func TestRowsOfTwoTerminalsHaveTheirTurns(t *testing.T) {
 		crow("system", 8, `"subtype":"stop_hook_summary"`, ids("s1", "a3")),
 	)
 	got := map[string]string{}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got[c.ID] = c.Turn
 	}
 	for _, r := range tr.ToolResults {

@@ -41,12 +41,12 @@ func TestTextsStayWithinTheirBound(t *testing.T) {
 			t.Errorf("%.40q was cut to %.40q", a, b)
 		}
 	}
-	for i := range whole.Calls {
-		texts(whole.Calls[i].Text, cut.Calls[i].Text)
-		if n := len(whole.Calls[i].Text); n != 900 && n != 600 {
+	for i := range whole.Requests {
+		texts(whole.Requests[i].Text, cut.Requests[i].Text)
+		if n := len(whole.Requests[i].Text); n != 900 && n != 600 {
 			t.Errorf("a text of %d bytes, want them whole", n)
 		}
-		whole.Calls[i].Text, cut.Calls[i].Text = "", ""
+		whole.Requests[i].Text, cut.Requests[i].Text = "", ""
 	}
 	for i := range whole.ToolResults {
 		texts(whole.ToolResults[i].Text, cut.ToolResults[i].Text)

@@ -52,11 +52,11 @@ func TestClaudeCost(t *testing.T) {
 				more = `"x":1`
 			}
 			tr := readLines(t, crow("assistant", 0, more, `"message":{"id":"m","model":"`+tt.model+`","content":[],"usage":`+tt.usage+`}`))
-			if len(tr.Calls) != 1 || tr.Calls[0].Usage == nil {
-				t.Fatalf("calls = %+v", tr.Calls)
+			if len(tr.Requests) != 1 || tr.Requests[0].Usage == nil {
+				t.Fatalf("calls = %+v", tr.Requests)
 			}
 			got := -1.0
-			if c := tr.Calls[0].Usage.CostUSD; c != nil {
+			if c := tr.Requests[0].Usage.CostUSD; c != nil {
 				got = *c
 			}
 			if math.Abs(got-tt.want) > 1e-12 {
@@ -74,7 +74,7 @@ func TestAdvisorIsACallOfItsModel(t *testing.T) {
 	row := crow("assistant", 0, `"x":1`, `"message":{"id":"m","model":"claude-sonnet-4-6","content":[],`+usage+`}`)
 	tr := readLines(t, row, row)
 	got := make(map[string]int64)
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got[c.ID+" "+c.Model] = c.Usage.Output
 	}
 	want := map[string]int64{"m claude-sonnet-4-6": 500, "m-advisor-1 claude-opus-4-6": 4000}

@@ -56,8 +56,8 @@ func BenchmarkClassic20MB(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if len(tr.Calls) < 1000 {
-			b.Fatalf("%d calls", len(tr.Calls))
+		if len(tr.Requests) < 1000 {
+			b.Fatalf("%d calls", len(tr.Requests))
 		}
 	}
 }

@@ -96,8 +96,8 @@ func buildClassic(t *hook.Transcript, ui *uiLog, api *apiHistory, meta *taskMeta
 		if !newest {
 			next = ui.requests[i+1].start
 		}
-		call := hook.LLMCall{
-			Kind:    hook.CallRequest,
+		call := hook.Request{
+			Kind:    hook.RequestSingle,
 			ID:      unique(ids, transcript.TimeID("req-", req.start)),
 			Start:   req.start,
 			Error:   req.err,
@@ -126,7 +126,7 @@ func buildClassic(t *hook.Transcript, ui *uiLog, api *apiHistory, meta *taskMeta
 		if reply != nil && reply.at.IsZero() {
 			reply.at, reply.next = call.End, next
 		}
-		t.Calls = append(t.Calls, call)
+		t.Requests = append(t.Requests, call)
 	}
 	for _, call := range ui.sums {
 		if call.Provider == "" {
@@ -135,9 +135,9 @@ func buildClassic(t *hook.Transcript, ui *uiLog, api *apiHistory, meta *taskMeta
 		}
 		setIncludesCache(call.Usage, inputIncludesCache[call.Provider])
 		call.ID = unique(ids, call.ID)
-		t.Calls = append(t.Calls, call)
+		t.Requests = append(t.Requests, call)
 	}
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Requests, func(a, b hook.Request) int { return a.Start.Compare(b.Start) })
 
 	t.Prompts = ui.prompts
 	slices.SortStableFunc(t.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) })
@@ -166,7 +166,7 @@ func unique(seen map[string]int, id string) string {
 // uiLog is what ui_messages.json says about requests and prompts.
 type uiLog struct {
 	requests []*uiRequest
-	sums     []hook.LLMCall
+	sums     []hook.Request
 	prompts  []hook.Prompt
 	ends     []hook.TurnEnd
 	// tools are the calls that were shown.
@@ -211,11 +211,11 @@ func (l *uiLog) add(row rawjson.Object, first bool) {
 			return
 		case "deleted_api_reqs":
 			if !first {
-				l.addSum(hook.CallDeleted, "deleted-", row, at, text)
+				l.addSum(hook.RequestsDeleted, "deleted-", row, at, text)
 			}
 		case "subagent_usage":
 			if !first {
-				l.addSum(hook.CallSubagents, "subagents-", row, at, text)
+				l.addSum(hook.RequestsOfSubagents, "subagents-", row, at, text)
 			}
 		case "completion_result":
 			// While its text is still arriving, nothing has ended.
@@ -261,14 +261,14 @@ func (l *uiLog) addRequest(row rawjson.Object, at time.Time, text string) {
 }
 
 // addSum adds the sum of requests that Cline no longer lists.
-func (l *uiLog) addSum(kind hook.CallKind, prefix string, row rawjson.Object, at time.Time, text string) {
+func (l *uiLog) addSum(kind hook.RequestKind, prefix string, row rawjson.Object, at time.Time, text string) {
 	counts, err := rawjson.Open([]byte(text))
 	if err != nil {
 		return
 	}
 	m := modelOf(row.Get("modelInfo"), "providerId", "modelId")
 	if u := usage(counts, &classicCounts); u != nil {
-		l.sums = append(l.sums, hook.LLMCall{
+		l.sums = append(l.sums, hook.Request{
 			Kind: kind, ID: transcript.TimeID(prefix, at), Start: at, End: at, Provider: m.provider, Model: m.id, Usage: u,
 		})
 	}

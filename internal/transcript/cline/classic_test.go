@@ -19,7 +19,7 @@ import (
 func readTask(t *testing.T, folder, id string) *hook.Transcript {
 	t.Helper()
 	f := newFinder(t)
-	copyDir(t, filepath.Join(f.Home, ".cline", "data", "tasks"), folder)
+	copyDir(t, filepath.Join(f.Home, ".cline", "data", "tasks", id), folder)
 	tr, err := query(t.Context(), f, DialectClassic, id)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestSumsEqualClinesOwn(t *testing.T) {
 		Requests int `json:"apiReqStartedCount"`
 	}
 	readJSON(t, "../testdata/classic/expected_totals.json", &want)
-	got := sum(readTask(t, "classic", classicTask).Calls)
+	got := sum(readTask(t, "../../demo/task", classicTask).Requests)
 	if math.Abs(got.Cost-want.Totals.Cost) > 1e-12 {
 		t.Errorf("cost = %v, want %v", got.Cost, want.Totals.Cost)
 	}
@@ -103,7 +103,7 @@ func TestSumsEqualTheTaskHistoryUpToTheNewestRequest(t *testing.T) {
 	}
 	readJSON(t, "../testdata/cli2/taskHistory.json", &history)
 	h := history[0]
-	calls := readTask(t, "cli2", h.ID).Calls
+	calls := readTask(t, "cli2/"+h.ID, h.ID).Requests
 	if len(calls) != 6 {
 		t.Fatalf("%d calls, want 6", len(calls))
 	}
@@ -118,13 +118,13 @@ func TestSumsEqualTheTaskHistoryUpToTheNewestRequest(t *testing.T) {
 
 // window is a call's place in time, in milliseconds after a base.
 type window struct {
-	Kind       hook.CallKind
+	Kind       hook.RequestKind
 	Start, End int64
 	Error      string
 	Text       string
 }
 
-func windows(calls []hook.LLMCall, base int64) []window {
+func windows(calls []hook.Request, base int64) []window {
 	var ws []window
 	for _, c := range calls {
 		w := window{Kind: c.Kind, Start: c.Start.UnixMilli() - base, Error: c.Error, Text: c.Text}
@@ -137,27 +137,27 @@ func windows(calls []hook.LLMCall, base int64) []window {
 }
 
 func TestEachRequestHasItsWindow(t *testing.T) {
-	tr := readTask(t, "classic", classicTask)
+	tr := readTask(t, "../../demo/task", classicTask)
 	want := []window{
 		{Start: 534, End: 841, Text: "I'll start by reading the login module."},
 		{Start: 1048, End: 1176, Text: "Let me run the tests to reproduce."},
 		{Start: 1670, End: 2050, Text: "The password check is missing; editing."},
 		{Start: 2323, End: 2451, Text: "Trying a full rewrite instead."},
 		{Start: 3432, End: 3565, Text: "Re-running the tests with a subagent check."},
-		{Kind: hook.CallSubagents, Start: 3569, End: 3569},
+		{Kind: hook.RequestsOfSubagents, Start: 3569, End: 3569},
 		{Start: 4336, End: 4476, Text: "Done."},
 		{Start: 4813, End: 4957, Text: "Adding the test."},
 		{Start: 5193, End: 5323, Text: "Done."},
-		{Kind: hook.CallDeleted, Start: 5925, End: 5925},
+		{Kind: hook.RequestsDeleted, Start: 5925, End: 5925},
 		{Start: 6012, End: 6152, Error: "user_cancelled", Text: "Let me\n\n[Response interrupted by user]"},
 		{Start: 6578, End: 6725, Text: "Docs updated."},
 	}
-	if diff := cmp.Diff(want, windows(tr.Calls, 1795175957000)); diff != "" {
+	if diff := cmp.Diff(want, windows(tr.Requests, 1795175957000)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	first := tr.Calls[0]
+	first := tr.Requests[0]
 	cost := 0.052872
-	if diff := cmp.Diff(hook.LLMCall{
+	if diff := cmp.Diff(hook.Request{
 		ID: "req-1795175957534", Start: time.UnixMilli(1795175957534).UTC(), End: time.UnixMilli(1795175957841).UTC(),
 		Provider: "anthropic", Model: "claude-sonnet-4-5-20250929", Text: "I'll start by reading the login module.",
 		Usage:       &hook.Usage{Input: 14, Output: 212, CacheWrite: 13240, CostUSD: &cost},
@@ -171,7 +171,7 @@ func TestEachRequestHasItsWindow(t *testing.T) {
 }
 
 func TestRequestWithoutReplyEndsWithWhatClineShowedNext(t *testing.T) {
-	tr := readTask(t, "cli2", cli2Task)
+	tr := readTask(t, "cli2/"+cli2Task, cli2Task)
 	want := []window{
 		{Start: 1189, End: 1740, Text: "I'll read the file first."},
 		{Start: 1971, End: 2258, Text: "Fix it."},
@@ -181,17 +181,17 @@ func TestRequestWithoutReplyEndsWithWhatClineShowedNext(t *testing.T) {
 		// The history never got this reply; the completion was shown at 8980.
 		{Start: 8660, End: 8980},
 	}
-	if diff := cmp.Diff(want, windows(tr.Calls, 1795174833000)); diff != "" {
+	if diff := cmp.Diff(want, windows(tr.Requests, 1795174833000)); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if u := tr.Calls[0].Usage; !u.InputIncludesCache || u.TotalInput() != 1100 {
+	if u := tr.Requests[0].Usage; !u.InputIncludesCache || u.TotalInput() != 1100 {
 		t.Errorf("usage %+v: an OpenAI compatible count includes the cache", u)
 	}
 }
 
 func TestFactsAndPromptsOfATask(t *testing.T) {
-	tr := readTask(t, "classic", classicTask)
-	tr.Calls = nil
+	tr := readTask(t, "../../demo/task", classicTask)
+	tr.Requests = nil
 	for i, s := range tr.Sources {
 		tr.Sources[i] = filepath.Base(s)
 	}
@@ -238,8 +238,8 @@ func TestPendingMeansTheNewestRequestMaySayMore(t *testing.T) {
 				t.Errorf("pending = %v, want %v", tr.Pending, c.pending)
 			}
 			var end int64
-			if n := len(tr.Calls); n > 0 && !tr.Calls[n-1].End.IsZero() {
-				end = tr.Calls[n-1].End.UnixMilli()
+			if n := len(tr.Requests); n > 0 && !tr.Requests[n-1].End.IsZero() {
+				end = tr.Requests[n-1].End.UnixMilli()
 			}
 			if end != c.newestEnd {
 				t.Errorf("newest request ends at %d, want %d", end, c.newestEnd)
@@ -272,7 +272,7 @@ func TestRowsOfOddKinds(t *testing.T) {
 		End                       int64
 	}
 	var got []call
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got = append(got, call{c.ID, c.Provider + "/" + c.Model, c.Error, c.Message, c.Usage.Input, c.Usage.InputIncludesCache, c.End.UnixMilli()})
 	}
 	if diff := cmp.Diff([]call{

@@ -41,8 +41,8 @@ func addTaskEvents(b *transcript.EventBuilder) {
 		ends = append(ends, end.At)
 		b.Add(end.At, hook.Event{Kind: hook.KindRunComplete, Name: "TaskComplete", Result: end.Result})
 	}
-	for i := range t.Calls {
-		if c := &t.Calls[i]; c.Error == userCancelled {
+	for i := range t.Requests {
+		if c := &t.Requests[i]; c.Error == userCancelled {
 			ends = append(ends, c.End)
 			b.Add(c.End, hook.Event{Kind: hook.KindRunCancel, Name: "TaskCancel"})
 		}
@@ -112,8 +112,8 @@ func addSessionEvents(b *transcript.EventBuilder) {
 			begun[id] = at
 		}
 	}
-	for i := range t.Calls {
-		see(t.Calls[i].Agent, t.Calls[i].Start)
+	for i := range t.Requests {
+		see(t.Requests[i].Agent, t.Requests[i].Start)
 	}
 	for i := range t.ToolResults {
 		see(t.ToolResults[i].Agent, t.ToolResults[i].At)
@@ -128,10 +128,10 @@ func addSessionEvents(b *transcript.EventBuilder) {
 // asks for nothing more, or says that the request failed, or if what the lead agent's asks
 // for was stopped. A zero time is no bound.
 func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (ended bool) {
-	var last *hook.LLMCall
-	for i := range b.Transcript.Calls {
-		c := &b.Transcript.Calls[i]
-		if c.Kind != hook.CallRequest || c.Agent != agent || !c.End.After(from) || !to.IsZero() && c.End.After(to) {
+	var last *hook.Request
+	for i := range b.Transcript.Requests {
+		c := &b.Transcript.Requests[i]
+		if c.Kind != hook.RequestSingle || c.Agent != agent || !c.End.After(from) || !to.IsZero() && c.End.After(to) {
 			continue
 		}
 		if last == nil || !c.End.Before(last.End) {
@@ -169,7 +169,7 @@ func first(t *hook.Transcript) time.Time {
 	for _, p := range t.Prompts {
 		see(p.At)
 	}
-	for _, c := range t.Calls {
+	for _, c := range t.Requests {
 		see(c.Start)
 	}
 	for _, r := range t.ToolResults {

@@ -13,7 +13,8 @@ import (
 )
 
 func FuzzClassic(f *testing.F) {
-	addFiles(f, "../testdata/c*/*/*_*.json")
+	addFiles(f, "../testdata/cli2/*/*_*.json")
+	addFiles(f, "../../demo/task/*.json")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// The same bytes as both files: replies then are found, or not, in any
 		// state of the history.
@@ -35,7 +36,7 @@ func FuzzClassic(f *testing.F) {
 		tr := read()
 		checkCalls(t, tr)
 		seen := make(map[string]bool)
-		for _, c := range tr.Calls {
+		for _, c := range tr.Requests {
 			if seen[c.ID] {
 				t.Errorf("two calls have the id %q", c.ID)
 			}
@@ -54,10 +55,10 @@ func FuzzSDK(f *testing.F) {
 			log := messageLog{last: time.UnixMilli(1).UTC(), tools: make(map[string]hook.ToolResult)}
 			_ = log.decode(t.Context(), bytes.NewReader(data)) // what was read before an error counts
 			var tr hook.Transcript
-			tr.Calls, tr.ToolResults, tr.Prompts = log.calls, log.results, log.prompts
-			for i := 1; i < len(tr.Calls); i++ {
-				if tr.Calls[i].Start.Before(tr.Calls[i-1].Start) {
-					tr.Calls = tr.Calls[:i] // sorted later, over all agents
+			tr.Requests, tr.ToolResults, tr.Prompts = log.calls, log.results, log.prompts
+			for i := 1; i < len(tr.Requests); i++ {
+				if tr.Requests[i].Start.Before(tr.Requests[i-1].Start) {
+					tr.Requests = tr.Requests[:i] // sorted later, over all agents
 					break
 				}
 			}

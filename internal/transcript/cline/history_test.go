@@ -63,7 +63,7 @@ func TestRepliesAreMatchedByPlaceAndTime(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, windows(readRows(t, c.rows, c.history, "").Calls, 0)); diff != "" {
+			if diff := cmp.Diff(c.want, windows(readRows(t, c.rows, c.history, "").Requests, 0)); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 		})
@@ -79,13 +79,13 @@ func TestModelComesFromTheReplyWhereTheRowHasNone(t *testing.T) {
 		`{"model_usage":[{"ts":1,"model_id":"metadata","model_provider_id":"cline"}]}`)
 	type model struct{ Provider, Model string }
 	var got []model
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got = append(got, model{c.Provider, c.Model})
 	}
 	if diff := cmp.Diff([]model{{"groq", "reply"}, {"xai", "row"}}, got); diff != "" {
 		t.Errorf("models (-want +got):\n%s", diff)
 	}
-	if tr.Model != "metadata" || tr.Calls[0].Kind != hook.CallRequest {
+	if tr.Model != "metadata" || tr.Requests[0].Kind != hook.RequestSingle {
 		t.Errorf("model of the task = %q, want the metadata's", tr.Model)
 	}
 }

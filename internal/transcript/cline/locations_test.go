@@ -86,8 +86,8 @@ func TestTasksAreFoundInEveryPlaceClineWrites(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(tr.Calls) != 6 {
-				t.Errorf("%d calls, want 6", len(tr.Calls))
+			if len(tr.Requests) != 6 {
+				t.Errorf("%d calls, want 6", len(tr.Requests))
 			}
 			if want := filepath.Join(storage, "tasks", cli2Task, uiFile); tr.Sources[0] != want {
 				t.Errorf("read %q, want %q", tr.Sources[0], want)
@@ -143,8 +143,8 @@ func TestSessionsAreFoundByClinesOrderOfPreference(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(tr.Calls) != 7 {
-				t.Errorf("%d calls, want 7", len(tr.Calls))
+			if len(tr.Requests) != 7 {
+				t.Errorf("%d calls, want 7", len(tr.Requests))
 			}
 		})
 	}

@@ -45,9 +45,9 @@ func TestTornFileIsReadAgainUntilWhole(t *testing.T) {
 			if err != nil {
 				t.Fatalf("cut at %d, whole after %d: %v", cut, wholeAfter, err)
 			}
-			if len(tr.Calls) != 7 || len(tr.ToolResults) != 9 || len(waits) != wholeAfter {
+			if len(tr.Requests) != 7 || len(tr.ToolResults) != 9 || len(waits) != wholeAfter {
 				t.Errorf("cut at %d, whole after %d: %d calls, %d results, %d waits; want 7, 9, %d",
-					cut, wholeAfter, len(tr.Calls), len(tr.ToolResults), len(waits), wholeAfter)
+					cut, wholeAfter, len(tr.Requests), len(tr.ToolResults), len(waits), wholeAfter)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestFileThatStaysTornGivesWhatItHolds(t *testing.T) {
 	if err != nil || len(tr.Unread) != 1 || tr.Unread[0].File != path {
 		t.Errorf("error = %v, not read %+v, want the cut-off file named", err, tr.Unread)
 	}
-	if tr == nil || len(tr.Calls) == 0 || len(tr.Calls) >= 7 || tr.Cwd != "/home/dev/project" {
+	if tr == nil || len(tr.Requests) == 0 || len(tr.Requests) >= 7 || tr.Cwd != "/home/dev/project" {
 		t.Errorf("transcript = %+v, want the calls before the cut and the manifest's facts", tr)
 	}
 	if waited == 0 || waited > time.Second {
@@ -86,7 +86,7 @@ func TestDamagedNeighbourLeavesTheRest(t *testing.T) {
 		if err != nil || len(tr.Unread) != 1 || filepath.Base(tr.Unread[0].File) != name {
 			t.Errorf("%s: error = %v, not read %+v, want the file named", name, err, tr.Unread)
 		}
-		if tr == nil || sum(tr.Calls).Input != 8100 {
+		if tr == nil || sum(tr.Requests).Input != 8100 {
 			t.Errorf("%s: transcript = %+v, want all usage", name, tr)
 		}
 	}

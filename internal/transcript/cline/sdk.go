@@ -92,7 +92,7 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, q transcr
 	t.HostApp = cmp.Or(sourceApps[m.Source], m.Source)
 	t.HostVersion = cmp.Or(m.Metadata.Origin.Version, lead.version)
 	t.Provider, t.Model = cmp.Or(lead.model.provider, m.Provider), cmp.Or(lead.model.id, m.Model)
-	t.Calls, t.ToolResults, t.Prompts = lead.calls, lead.results, lead.prompts
+	t.Requests, t.ToolResults, t.Prompts = lead.calls, lead.results, lead.prompts
 	t.Unread = lead.kinds.Unread()
 	t.Pending = m.Status == "running" && lead.lastRole == "user" && !hook.Elapsed(f.Now(), lead.last, transcript.PendingAge)
 	if kind, at := m.end(); q.Full && kind != hook.KindUnknown {
@@ -105,10 +105,10 @@ func readSDK(ctx context.Context, f *transcript.Files, dir, id string, q transcr
 		path := filepath.Join(dir, agent+messagesSuffix)
 		log, err := readMessages(ctx, f, path, agent, time.Time{}, &q)
 		note(path, err)
-		t.Calls, t.ToolResults = append(t.Calls, log.calls...), append(t.ToolResults, log.results...)
+		t.Requests, t.ToolResults = append(t.Requests, log.calls...), append(t.ToolResults, log.results...)
 		t.Unread = append(t.Unread, log.kinds.Unread()...)
 	}
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(t.Requests, func(a, b hook.Request) int { return a.Start.Compare(b.Start) })
 	return &t, errors.Join(errs...)
 }
 
@@ -132,7 +132,7 @@ func agentFiles(dir, leadID string) ([]string, error) {
 type messageLog struct {
 	agent   string
 	version string
-	calls   []hook.LLMCall
+	calls   []hook.Request
 	prompts []hook.Prompt
 	results []hook.ToolResult
 	model   model
@@ -207,8 +207,8 @@ func (l *messageLog) addReply(m rawjson.Object, c transcript.Content, at time.Ti
 	if m.Get("metrics", "modelInfo") == nil {
 		return
 	}
-	call := hook.LLMCall{
-		Kind:        hook.CallRequest,
+	call := hook.Request{
+		Kind:        hook.RequestSingle,
 		ID:          cmp.Or(rawjson.Unquote(m.Get("id")), transcript.TimeID("req-", at)),
 		Agent:       l.agent,
 		Start:       l.last,

@@ -46,8 +46,8 @@ func TestLeadSumsEqualTheManifest(t *testing.T) {
 				} `json:"metadata"`
 			}
 			readJSON(t, filepath.Join("..", "testdata", "sdk", folder, want.id, want.id+".json"), &m)
-			var lead []hook.LLMCall
-			for _, c := range readSession(t, folder, want.id).Calls {
+			var lead []hook.Request
+			for _, c := range readSession(t, folder, want.id).Requests {
 				if c.Agent == "" {
 					lead = append(lead, c)
 				}
@@ -73,7 +73,7 @@ func TestSubagentsHaveCallsOfTheirOwn(t *testing.T) {
 		Tools      []string
 	}
 	var got []call
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got = append(got, call{c.ID, c.Agent, c.Start.UnixMilli() - 1795175660000, c.End.UnixMilli() - 1795175660000, c.Text, c.ToolCallIDs})
 	}
 	if diff := cmp.Diff([]call{
@@ -84,7 +84,7 @@ func TestSubagentsHaveCallsOfTheirOwn(t *testing.T) {
 	}, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(total{Input: 5000, Output: 210, CacheRead: 1200, Requests: 4}, sum(tr.Calls)); diff != "" {
+	if diff := cmp.Diff(total{Input: 5000, Output: 210, CacheRead: 1200, Requests: 4}, sum(tr.Requests)); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]hook.ToolResult{
@@ -100,7 +100,7 @@ func TestSubagentsHaveCallsOfTheirOwn(t *testing.T) {
 	}, tr.ToolResults); diff != "" {
 		t.Errorf("tool results (-want +got):\n%s", diff)
 	}
-	tr.Calls, tr.ToolResults = nil, nil
+	tr.Requests, tr.ToolResults = nil, nil
 	for i, s := range tr.Sources {
 		tr.Sources[i] = filepath.Base(s)
 	}
@@ -149,12 +149,12 @@ func TestToolResultsOfASession(t *testing.T) {
 	}, got); diff != "" {
 		t.Errorf("tool results (-want +got):\n%s", diff)
 	}
-	if u := tr.Calls[0].Usage; u.TotalInput() != 1100 || u.CostUSD != nil {
+	if u := tr.Requests[0].Usage; u.TotalInput() != 1100 || u.CostUSD != nil {
 		t.Errorf("usage %+v: the SDK's input count includes the cache, and no cost was given", u)
 	}
 	// Each request begins with the last message before it: here, the last of
 	// four tool results.
-	if c := tr.Calls[2]; c.Start.UnixMilli() != 1795174961003 || c.End.UnixMilli() != 1795174961256 {
+	if c := tr.Requests[2]; c.Start.UnixMilli() != 1795174961003 || c.End.UnixMilli() != 1795174961256 {
 		t.Errorf("third call runs from %v to %v", c.Start, c.End)
 	}
 }
@@ -248,7 +248,7 @@ func TestShownErrorEndsItsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := tr.Calls[0]; c.Text != "" || c.Error != "no quota" {
+	if c := tr.Requests[0]; c.Text != "" || c.Error != "no quota" {
 		t.Errorf("the request answered %q and failed with %q", c.Text, c.Error)
 	}
 	var got []string
@@ -297,10 +297,10 @@ func TestSessionPendingAndOddities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tr.Pending != c.pending || len(tr.Calls) != c.calls {
-				t.Errorf("pending = %v, %d calls; want %v, %d", tr.Pending, len(tr.Calls), c.pending, c.calls)
+			if tr.Pending != c.pending || len(tr.Requests) != c.calls {
+				t.Errorf("pending = %v, %d calls; want %v, %d", tr.Pending, len(tr.Requests), c.pending, c.calls)
 			}
-			for _, call := range tr.Calls {
+			for _, call := range tr.Requests {
 				if call.End.Before(call.Start) {
 					t.Errorf("call ends at %v before its start %v", call.End, call.Start)
 				}

@@ -49,7 +49,7 @@ func (a *oldCounts) add(r *row) {
 			a.asked()
 		}
 		if kind == taskStarted {
-			a.recorded, a.late = false, a.late || !r.made
+			a.recorded, a.late = false, a.late || !r.inserted
 		}
 	case r.kind == responseItem && (kind == "reasoning" || kind == "message" || isCall(kind)):
 		if a.late {

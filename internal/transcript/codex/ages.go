@@ -52,7 +52,7 @@ func object(members ...string) string {
 // newRow makes a row of a payload's members.
 func newRow(kind string, at time.Time, members ...string) *row {
 	p := rawjson.Members([]byte(object(members...)))
-	return &row{kind: kind, at: at, payload: p, what: p.Text("type"), made: true}
+	return &row{kind: kind, at: at, payload: p, what: p.Text("type"), inserted: true}
 }
 
 func newEvent(kind string, at time.Time, members ...string) *row {

@@ -30,7 +30,7 @@ func (l *log) addItem(kind string, p rawjson.Object, at time.Time) {
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		l.given(at)
 		id, text := p.Text("call_id"), outputText(p.Get("output"))
-		if l.made[id].Name == "spawn_agent" { // older versions name the subagent nowhere else
+		if l.openCalls[id].Name == "spawn_agent" { // older versions name the subagent nowhere else
 			l.addSpawn(rawjson.Members([]byte(text)).Text("agent_id"), id, at)
 		}
 		l.addOutput(id, text, at)
@@ -137,7 +137,7 @@ func (l *log) addMade(p rawjson.Object, at time.Time) {
 		call.Input = command(p.Text("input"))
 	}
 	call.Input, call.File, call.Row = l.Texts.KeepJSON(call.Input), l.File, l.Line
-	l.made[id] = call
+	l.openCalls[id] = call
 }
 
 // hookName returns the name that the hooks give to a tool of a namespace, which they put
@@ -187,13 +187,13 @@ func command(text string) string { return rawjson.Encode(map[string]any{"command
 
 // addOutput adds what the model was told of a call.
 func (l *log) addOutput(id, text string, at time.Time) {
-	call, known := l.made[id]
+	call, known := l.openCalls[id]
 	text, status, took, isJSON := jsonOutput(text)
 	whole := text
 	if _, output, found := strings.Cut(text, "\nOutput:\n"); found && call.Name == bash {
 		text = output // what precedes it is about the process
 	}
-	delete(l.made, id)
+	delete(l.openCalls, id)
 	if i, ok := l.done[callKey{l.agent, id}]; ok {
 		if r := &l.Results[i]; r.Text == "" {
 			r.Text, r.Row = l.Texts.Keep(text), l.Line
@@ -277,7 +277,7 @@ func outputText(raw []byte) string {
 // addDone adds an item that was completed: a prompt, a call or a subagent's start.
 func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 	id := item.Text("id")
-	r := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Asked: started, At: ended, Name: l.made[id].Name, Input: l.made[id].Input}
+	r := hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Asked: started, At: ended, Name: l.openCalls[id].Name, Input: l.openCalls[id].Input}
 	switch item.Text("type") {
 	case userMessage:
 		var texts []string
@@ -350,6 +350,6 @@ func (l *log) addSpawn(thread, call string, at time.Time) {
 	if transcript.CheckID("thread", thread) != nil || l.agents[thread] {
 		return
 	}
-	task := rawjson.Members([]byte(l.made[call].Input)).Text("message")
+	task := rawjson.Members([]byte(l.openCalls[call].Input)).Text("message")
 	l.spawn(spawn{thread: thread, call: call, turn: l.turn, task: task, at: at})
 }

@@ -78,8 +78,8 @@ func addUnprompted(b *transcript.EventBuilder) {
 			began[turn] = at
 		}
 	}
-	for i := range b.Transcript.Calls {
-		c := &b.Transcript.Calls[i]
+	for i := range b.Transcript.Requests {
+		c := &b.Transcript.Requests[i]
 		see(c.Agent, c.Turn, c.Start)
 	}
 	for i := range b.Transcript.ToolResults {

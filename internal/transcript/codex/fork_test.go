@@ -81,7 +81,7 @@ func (f *forked) told() (out []string) {
 				f.t.Errorf("session %s: the prompt %s has the time %v", s.ID, p.Text, p.At)
 			}
 		}
-		for _, c := range tr.Calls {
+		for _, c := range tr.Requests {
 			tokens += c.Usage.Input
 		}
 		for _, r := range tr.ToolResults {
@@ -183,7 +183,7 @@ func TestSubagentWithACopyOfTheSession(t *testing.T) {
 	}
 	tr := readSession(t, f.f, threadOf('1'))
 	var got []string
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got = append(got, fmt.Sprint(c.Agent != "", c.Usage.Input))
 	}
 	for _, r := range tr.ToolResults {
@@ -202,8 +202,8 @@ func TestSubagentWithACopyOfTheSession(t *testing.T) {
 	if list, err = f.f.Sessions(t.Context(), Agent); err != nil || len(list) != 1 {
 		t.Fatalf("not named: %+v, %v", list, err)
 	}
-	if tr := readSession(t, f.f, threadOf('1')); len(tr.Agents) != 1 || tr.Agents[0].Turn != "t" || len(tr.Calls) != 3 {
-		t.Errorf("with a subagent that is not named: agents %+v, requests %+v", tr.Agents, tr.Calls)
+	if tr := readSession(t, f.f, threadOf('1')); len(tr.Agents) != 1 || tr.Agents[0].Turn != "t" || len(tr.Requests) != 3 {
+		t.Errorf("with a subagent that is not named: agents %+v, requests %+v", tr.Agents, tr.Requests)
 	}
 	// A subagent of a session that is gone counts.
 	if err := os.Remove(tr.Sources[0]); err != nil {

@@ -20,8 +20,8 @@ type row struct {
 	payload rawjson.Object
 	// what is the type of the payload.
 	what string
-	// flat reports that the row is its own payload, and made that the file does not have it.
-	flat, made bool
+	// flat reports that the row is its own payload, and inserted that the file does not have it.
+	flat, inserted bool
 }
 
 // Kinds of rows, and types of their payloads.
@@ -65,11 +65,11 @@ type session struct {
 	// turns are those of the session, ids count the ids that were made of times.
 	turns map[string]bool
 	ids   map[string]int
-	// made are the calls without a result, by id; done has the place of each result. left
+	// openCalls are those without a result, by id; done has the place of each result. left
 	// are the calls without a result in files that were read.
-	made map[string]hook.ToolResult
-	done map[callKey]int
-	left []hook.ToolResult
+	openCalls map[string]hook.ToolResult
+	done      map[callKey]int
+	left      []hook.ToolResult
 	// adopted counts the threads, the session first, whose subagents were looked for.
 	adopted int
 	// shelf is nil until it is needed, beside the files in the folder of the session's.
@@ -138,7 +138,7 @@ type spawn struct {
 func newLog(maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), settingsWithin: maxSettings,
-		made: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
+		openCalls: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
 		agents: make(map[string]bool),
 	}
 	return (&log{session: s}).withAges()
@@ -251,7 +251,7 @@ func (l *log) turnAt(at time.Time) string {
 // calling reports a call of the turn without a result. One of a turn that was interrupted
 // may never get one.
 func (l *log) calling() bool {
-	for _, call := range l.made {
+	for _, call := range l.openCalls {
 		if call.Turn == l.turn {
 			return true
 		}
@@ -262,15 +262,15 @@ func (l *log) calling() bool {
 // close notes that no row follows.
 func (l *log) close() {
 	l.old.counts.close()
-	l.left = append(l.left, unanswered(l.made)...)
+	l.left = append(l.left, unanswered(l.openCalls)...)
 }
 
 // unanswered are calls that have no result yet, in their order, which it forgets.
-func unanswered(made map[string]hook.ToolResult) []hook.ToolResult {
-	calls := slices.SortedFunc(maps.Values(made), func(a, b hook.ToolResult) int {
+func unanswered(open map[string]hook.ToolResult) []hook.ToolResult {
+	calls := slices.SortedFunc(maps.Values(open), func(a, b hook.ToolResult) int {
 		return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID))
 	})
-	clear(made)
+	clear(open)
 	return calls
 }
 
@@ -434,8 +434,8 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 	// Of a refused request it is the provider's answer.
 	message = cmp.Or(rawjson.Members([]byte(message)).Members("error").Text("message"), message)
 	class := errorClass(failure)
-	l.Calls = append(l.Calls, hook.LLMCall{
-		Kind: hook.CallRequest, ID: l.timeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
+	l.Calls = append(l.Calls, hook.Request{
+		Kind: hook.RequestSingle, ID: l.timeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
 		Provider: l.provider, Model: l.model, Error: cmp.Or(class, unclassed), Message: message,
 	})
 	l.words, l.asked = nil, nil

@@ -72,7 +72,7 @@ func told(tr *hook.Transcript) (out []string) {
 		turns[p.Turn] = len(turns)
 		out = append(out, fmt.Sprintf("%d prompt %s", turns[p.Turn], p.Text))
 	}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		var in int64
 		if c.Usage != nil {
 			in = c.Usage.Input
@@ -199,7 +199,7 @@ func TestOlderVersions(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			ids := map[string]bool{}
-			for _, c := range tr.Calls {
+			for _, c := range tr.Requests {
 				if ids[c.ID] || c.Start.After(c.End) {
 					t.Errorf("request %+v", c)
 				}

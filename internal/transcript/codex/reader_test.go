@@ -72,9 +72,9 @@ func TestRecordedSessions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := sum{Sessions: len(list), Prompts: len(tr.Prompts), Calls: len(tr.Calls), Results: len(tr.ToolResults), Agents: len(tr.Agents)}
+			got := sum{Sessions: len(list), Prompts: len(tr.Prompts), Calls: len(tr.Requests), Results: len(tr.ToolResults), Agents: len(tr.Agents)}
 			ids := map[string]bool{}
-			for _, c := range tr.Calls {
+			for _, c := range tr.Requests {
 				if c.Usage != nil {
 					got.Input, got.Cached, got.Output = got.Input+c.Usage.Input, got.Cached+c.Usage.CacheRead, got.Output+c.Usage.Output
 				}
@@ -182,8 +182,8 @@ func TestReadingFromATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tr.Prompts) != 1 || len(tr.Calls) != 2 || len(tr.ToolResults) != 2 || tr.HostVersion != "0.169.0" {
-		t.Errorf("prompts %+v, calls %+v, results %+v, version %q", tr.Prompts, tr.Calls, tr.ToolResults, tr.HostVersion)
+	if len(tr.Prompts) != 1 || len(tr.Requests) != 2 || len(tr.ToolResults) != 2 || tr.HostVersion != "0.169.0" {
+		t.Errorf("prompts %+v, calls %+v, results %+v, version %q", tr.Prompts, tr.Requests, tr.ToolResults, tr.HostVersion)
 	}
 }
 
@@ -208,7 +208,7 @@ func FuzzRows(f *testing.F) {
 				l.add(&r)
 			}
 		}
-		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.Prompts, Calls: l.Calls, ToolResults: l.Results, Ends: l.Ends}
+		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.Prompts, Requests: l.Calls, ToolResults: l.Results, Ends: l.Ends}
 		for _, e := range Agent.Events("codex", tr) {
 			if e.StoredAt.IsZero() || e.Kind == hook.KindUnknown {
 				t.Fatalf("event %+v", e)

@@ -30,8 +30,8 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 	if id == "" {
 		id = l.timeID("req-", at)
 	}
-	c := hook.LLMCall{
-		Kind: hook.CallRequest, ID: id, Turn: l.turn, Agent: l.agent, Start: start, End: at,
+	c := hook.Request{
+		Kind: hook.RequestSingle, ID: id, Turn: l.turn, Agent: l.agent, Start: start, End: at,
 		Provider: l.provider, Model: l.model, Text: l.Texts.Keep(strings.Join(l.words, "\n")), ToolCallIDs: l.asked,
 		Usage: &hook.Usage{
 			Input: count("input_tokens"), Output: count("output_tokens"), Reasoning: count("reasoning_output_tokens"), CacheRead: count("cached_input_tokens"),

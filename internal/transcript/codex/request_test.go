@@ -86,10 +86,10 @@ func TestTheTierOfARequestHasItsCost(t *testing.T) {
 	f := tierFiles(t, rows)
 	check := func(tr *hook.Transcript, want []float64) {
 		t.Helper()
-		if len(tr.Calls) != len(want) {
-			t.Fatalf("%d requests, want %d", len(tr.Calls), len(want))
+		if len(tr.Requests) != len(want) {
+			t.Fatalf("%d requests, want %d", len(tr.Requests), len(want))
 		}
-		for i, c := range tr.Calls {
+		for i, c := range tr.Requests {
 			got := 0.0
 			if c.Usage.CostUSD != nil {
 				got = *c.Usage.CostUSD
@@ -127,8 +127,8 @@ func TestATierOutOfReachHasNoCost(t *testing.T) {
 	for limit, want := range map[int64]bool{600_000: false, 6_000_000: true} {
 		f.MaxBytes = limit
 		tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: tierSession, Since: last})
-		if err != nil || len(tr.Calls) != 1 || (tr.Calls[0].Usage.CostUSD != nil) != want {
-			t.Errorf("up to %d bytes: requests %+v, %v; want a cost: %v", limit, tr.Calls, err, want)
+		if err != nil || len(tr.Requests) != 1 || (tr.Requests[0].Usage.CostUSD != nil) != want {
+			t.Errorf("up to %d bytes: requests %+v, %v; want a cost: %v", limit, tr.Requests, err, want)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestCostsOfRecordedSessions(t *testing.T) {
 	} {
 		_, _, tr := newest(t, name)
 		sum := 0.0
-		for _, c := range tr.Calls {
+		for _, c := range tr.Requests {
 			if c.Usage.CostUSD == nil {
 				t.Errorf("%s: request %s has no cost", name, c.ID)
 				continue

@@ -281,8 +281,8 @@ func (l *log) ask(r *row, name string) {
 func (l *log) addUsage(r *row) {
 	u := r.data.Members("usage")
 	took, _ := rawjson.Millis(u.Get("duration"))
-	c := hook.LLMCall{
-		Kind: hook.CallRequest, ID: u.Text("apiCallId"), Agent: r.agent, Start: r.at.Add(-took), End: r.at,
+	c := hook.Request{
+		Kind: hook.RequestSingle, ID: u.Text("apiCallId"), Agent: r.agent, Start: r.at.Add(-took), End: r.at,
 		Provider: u.Text("providerType"), Model: u.Text("model"), ResponseModel: u.Text("model"), FinishReason: u.Text("finishReason"), Usage: usage(u),
 	}
 	if c.ID == "" {
@@ -301,7 +301,7 @@ func (l *log) addUsage(r *row) {
 	l.addRequest(c)
 }
 
-func (l *log) addRequest(c hook.LLMCall) {
+func (l *log) addRequest(c hook.Request) {
 	l.requests[agentKey{c.Agent, c.ID}] = len(l.Calls)
 	l.Calls = append(l.Calls, c)
 }
@@ -309,8 +309,8 @@ func (l *log) addRequest(c hook.LLMCall) {
 // addUnrecorded adds the request of an answer that has no record: before 1.0.102 there is
 // the number of tokens of the answer alone, or none.
 func (l *log) addUnrecorded(r *row) {
-	c := hook.LLMCall{
-		Kind: hook.CallRequest, ID: r.data.Text("apiCallId", "messageId"), Agent: r.agent, Start: l.input[r.agent], End: r.at, Model: cmp.Or(r.data.Text("model"), l.model),
+	c := hook.Request{
+		Kind: hook.RequestSingle, ID: r.data.Text("apiCallId", "messageId"), Agent: r.agent, Start: l.input[r.agent], End: r.at, Model: cmp.Or(r.data.Text("model"), l.model),
 	}
 	if c.Start.IsZero() || c.Start.After(c.End) {
 		c.Start = c.End
@@ -335,11 +335,11 @@ func (l *log) addMetrics(r *row) {
 	if at.IsZero() {
 		at = r.at
 	}
-	var sums []hook.LLMCall
+	var sums []hook.Request
 	rawjson.EachMember(r.data.Get("modelMetrics"), func(name, value []byte) {
 		model := string(name)
-		sums = append(sums, hook.LLMCall{
-			Kind: hook.CallUnlisted, ID: transcript.TimeID("session-"+model+"-", at), Start: at, End: at, Model: model, Usage: usage(rawjson.Members(value).Members("usage")),
+		sums = append(sums, hook.Request{
+			Kind: hook.RequestsUnlisted, ID: transcript.TimeID("session-"+model+"-", at), Start: at, End: at, Model: model, Usage: usage(rawjson.Members(value).Members("usage")),
 		})
 	})
 	for i := range calls {
@@ -350,9 +350,9 @@ func (l *log) addMetrics(r *row) {
 		if c.Usage == nil || len(sums) == 0 {
 			continue
 		}
-		named := func(sum hook.LLMCall) bool { return sum.Model == c.Model }
-		holds := func(sum hook.LLMCall) bool { return sum.Usage.Output >= c.Usage.Output }
-		of := slices.IndexFunc(sums, func(sum hook.LLMCall) bool { return named(sum) && holds(sum) })
+		named := func(sum hook.Request) bool { return sum.Model == c.Model }
+		holds := func(sum hook.Request) bool { return sum.Usage.Output >= c.Usage.Output }
+		of := slices.IndexFunc(sums, func(sum hook.Request) bool { return named(sum) && holds(sum) })
 		if of < 0 { // the answer was another model's than the session's
 			of = slices.IndexFunc(sums, holds)
 		}
@@ -361,7 +361,7 @@ func (l *log) addMetrics(r *row) {
 		}
 		c.Model, sums[of].Usage.Output = sums[of].Model, max(0, sums[of].Usage.Output-c.Usage.Output)
 	}
-	l.Calls = append(l.Calls, slices.DeleteFunc(sums, func(sum hook.LLMCall) bool {
+	l.Calls = append(l.Calls, slices.DeleteFunc(sums, func(sum hook.Request) bool {
 		return sum.Usage.TotalInput()+sum.Usage.Output == 0
 	})...)
 	l.opened, l.worked = len(l.Calls), time.Time{}

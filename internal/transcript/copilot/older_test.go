@@ -49,13 +49,13 @@ func told(tr *hook.Transcript) (out []string) {
 	for _, p := range tr.Prompts {
 		out = append(out, "prompt "+p.Text)
 	}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		tokens := "-"
 		if u := c.Usage; u != nil {
 			tokens = fmt.Sprint(u.Input, u.Output, u.CacheRead)
 		}
 		kind := "request"
-		if c.Kind == hook.CallUnlisted {
+		if c.Kind == hook.RequestsUnlisted {
 			kind = "sum"
 		}
 		out = append(out, fmt.Sprintf("%s %s %s %q %v", kind, c.Model, tokens, c.Text, c.ToolCallIDs))
@@ -101,7 +101,7 @@ func TestAnAnswerInSeveralMessages(t *testing.T) {
 	rows := []string{`0 session.start {}`, `1 user.message {"content":"go"}`, part(2, "m1", "One.", 30), part(3, "m2", "Two.", 20), part(3, "m2", "Two.", 20)}
 	record := `4 session.usage_record {"usage":{"apiCallId":"a1","model":"x","inputTokens":7,"outputTokens":51}}`
 	for want, rows := range map[string][]string{"0 50 0": rows, "7 51 0": append(rows[:5:5], record)} {
-		c := readRows(t, rows...).Calls
+		c := readRows(t, rows...).Requests
 		if len(c) != 1 || c[0].Text != "One.\nTwo." || fmt.Sprint(c[0].Usage.Input, c[0].Usage.Output, c[0].Usage.CacheRead) != want {
 			t.Errorf("want one request of %s tokens, got %+v", want, c)
 		}
@@ -118,7 +118,7 @@ func TestASubagentNamedByItsCall(t *testing.T) {
 		`6 subagent.completed {"toolCallId":"t1","agentName":"explore"}`,
 		`7 assistant.message {"messageId":"m3","content":"Done.","toolRequests":[]}`)
 	var got []string
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got = append(got, c.ID+"@"+c.Agent)
 	}
 	for _, r := range tr.ToolResults {
@@ -283,7 +283,7 @@ func TestTokensOfTheStore(t *testing.T) {
 		`5 assistant.message {"messageId":"m3","content":"Two.","outputTokens":7,"toolRequests":[]}`,
 	}
 	tr := readRows(t, rows...)
-	if u := tr.Calls[0].Usage; u == nil || !u.InputUnknown || u.Output != 40 || len(tr.Unread) != 1 || !strings.Contains(tr.Unread[0].Reason, "3 requests") {
+	if u := tr.Requests[0].Usage; u == nil || !u.InputUnknown || u.Output != 40 || len(tr.Unread) != 1 || !strings.Contains(tr.Unread[0].Reason, "3 requests") {
 		t.Errorf("tokens %+v, not read %+v; want that the input is not known", u, tr.Unread)
 	}
 	f := finder(t, "")
@@ -308,7 +308,7 @@ INSERT INTO assistant_usage_events VALUES (1, 'other', NULL, NULL, 1, 40, 0, 0, 
 		t.Fatal(err)
 	}
 	var got []string
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		got = append(got, fmt.Sprint(c.ID, " ", c.Usage.Input, " ", c.Usage.CacheRead, " ", c.Usage.InputUnknown))
 	}
 	if diff := cmp.Diff([]string{"m1 1000 900 false", "m3 0 0 true", "m2 500 0 false"}, got); diff != "" || len(tr.Unread) != 1 || !strings.Contains(tr.Unread[0].Reason, "1 requests") {

@@ -102,8 +102,8 @@ func TestReadSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tr.Prompts) != 1 || len(tr.Calls) != 2 || len(tr.ToolResults) != 1 {
-		t.Errorf("%d prompts, %d calls, %d results", len(tr.Prompts), len(tr.Calls), len(tr.ToolResults))
+	if len(tr.Prompts) != 1 || len(tr.Requests) != 2 || len(tr.ToolResults) != 1 {
+		t.Errorf("%d prompts, %d calls, %d results", len(tr.Prompts), len(tr.Requests), len(tr.ToolResults))
 	}
 }
 
@@ -158,7 +158,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil && tr == nil {
 			t.Fatal(err)
 		}
-		for _, c := range tr.Calls {
+		for _, c := range tr.Requests {
 			if c.ID == "" || c.End.Before(c.Start) {
 				t.Errorf("request %+v", c)
 			}

@@ -60,9 +60,9 @@ func storedRequests(ctx context.Context, path, session string) (list []recorded,
 // alone, the tokens that the store has: those of the next one of the agent with the same output.
 // What then is not known is said.
 func (l *log) addStored(ctx context.Context, f *transcript.Files, path, session string) error {
-	var open []*hook.LLMCall
+	var open []*hook.Request
 	for i := range l.Calls[l.opened:] {
-		if c := &l.Calls[l.opened+i]; c.Kind == hook.CallRequest && (c.Usage == nil || c.Usage.InputUnknown) {
+		if c := &l.Calls[l.opened+i]; c.Kind == hook.RequestSingle && (c.Usage == nil || c.Usage.InputUnknown) {
 			open = append(open, c)
 		}
 	}

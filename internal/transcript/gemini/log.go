@@ -198,8 +198,8 @@ func (l *log) addAnswer(r *row) {
 		}
 		// The row of an answer without a text and without a call has no model.
 		l.model = cmp.Or(r.Text("model"), l.model)
-		l.Calls = append(l.Calls, hook.LLMCall{
-			Kind: hook.CallRequest, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, ResponseModel: r.Text("model"), Text: l.Texts.Keep(text),
+		l.Calls = append(l.Calls, hook.Request{
+			Kind: hook.RequestSingle, ID: r.id, Agent: l.agent, Start: began, End: r.at, Model: l.model, ResponseModel: r.Text("model"), Text: l.Texts.Keep(text),
 		})
 	}
 	c := &l.Calls[i]
@@ -232,7 +232,7 @@ func (l *log) addAnswer(r *row) {
 }
 
 // addTool adds a call, which mostly has ended.
-func (l *log) addTool(o rawjson.Object, asked *hook.LLMCall) {
+func (l *log) addTool(o rawjson.Object, asked *hook.Request) {
 	id, name := o.Text("id"), o.Text("name")
 	told, displayed := reply(o), o.Get("resultDisplay")
 	r := hook.ToolResult{

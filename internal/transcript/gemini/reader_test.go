@@ -49,7 +49,7 @@ func lines(tr *hook.Transcript) (out []string) {
 	for _, p := range tr.Prompts {
 		out = append(out, fmt.Sprintf("prompt %q", p.Text))
 	}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		u := hook.Usage{}
 		if c.Usage != nil {
 			u = *c.Usage
@@ -77,7 +77,7 @@ func TestCostsOfRecordedSessions(t *testing.T) {
 		"subagent":     ((4100-2410)*1.25 + 2410*0.125 + 238*10) / 1e6,
 	} {
 		sum := 0.0
-		for _, c := range recorded(t, name).Calls {
+		for _, c := range recorded(t, name).Requests {
 			if c.Usage.CostUSD == nil {
 				t.Errorf("%s: request %s has no cost", name, c.ID)
 				continue
@@ -97,7 +97,7 @@ func TestReadSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tr.Prompts) != 1 || len(tr.Calls) != 2 || len(tr.ToolResults) != 1 {
+	if len(tr.Prompts) != 1 || len(tr.Requests) != 2 || len(tr.ToolResults) != 1 {
 		t.Errorf("%v", lines(tr))
 	}
 }
@@ -217,7 +217,7 @@ func TestSubagentsWithTheSessionsID(t *testing.T) {
 			if len(tr.Agents) != 1 || tr.Agents[0].CallID != "c" || tr.Agents[0].Type != "codebase_investigator" || tr.Agents[0].End.IsZero() {
 				t.Errorf("agents %+v, want that of the investigator's call", tr.Agents)
 			}
-			for _, c := range tr.Calls {
+			for _, c := range tr.Requests {
 				if (c.ID > "9") != (c.Agent != "") {
 					t.Errorf("request %s is of agent %q", c.ID, c.Agent)
 				}
@@ -239,7 +239,7 @@ func TestASessionWhoseFileIsGone(t *testing.T) {
 		if path == "" && err != nil {
 			continue // it is only found where it was listed
 		}
-		if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || tr.Calls[0].Agent != "sub" || len(tr.Unread) != 1 {
+		if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || tr.Requests[0].Agent != "sub" || len(tr.Unread) != 1 {
 			t.Errorf("%+v, %v; want the subagent alone", tr, err)
 		}
 	}
@@ -252,7 +252,7 @@ func TestASessionOfWhichASubagentIsLeft(t *testing.T) {
 		{"id":"a","type":"user","timestamp":"2026-01-25T20:45:03Z","content":"Your task is to do a deep investigation of the codebase to x"},
 		{"id":"b","type":"gemini","timestamp":"2026-01-25T20:45:09Z","content":"Found.","model":"m"}]}`)
 	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "eeeeeeee-1", Full: true})
-	if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || len(tr.Calls) != 1 || tr.Calls[0].Agent == "" || len(tr.Unread) != 1 {
+	if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || len(tr.Requests) != 1 || tr.Requests[0].Agent == "" || len(tr.Unread) != 1 {
 		t.Errorf("%+v, %v; want the subagent alone", tr, err)
 	}
 }
@@ -271,8 +271,8 @@ func TestUnauthorizedCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(tr.ToolResults); n != 2 || tr.ToolResults[1].ID != "w" || tr.ToolResults[1].Agent != "sub" || tr.ToolResults[1].Status != hook.ToolFailed || len(tr.Calls[0].ToolCallIDs) != 2 {
-		t.Errorf("calls %+v of %+v, want the one that failed, too", tr.ToolResults, tr.Calls)
+	if n := len(tr.ToolResults); n != 2 || tr.ToolResults[1].ID != "w" || tr.ToolResults[1].Agent != "sub" || tr.ToolResults[1].Status != hook.ToolFailed || len(tr.Requests[0].ToolCallIDs) != 2 {
+		t.Errorf("calls %+v of %+v, want the one that failed, too", tr.ToolResults, tr.Requests)
 	}
 }
 
@@ -417,7 +417,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil && tr == nil {
 			t.Fatal(err)
 		}
-		for _, c := range tr.Calls {
+		for _, c := range tr.Requests {
 			if c.ID == "" || c.End.Before(c.Start) {
 				t.Errorf("request %+v", c)
 			}

@@ -26,7 +26,7 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 	if agent.ID != "" {
 		turn = agent.Turn
 	}
-	c := hook.LLMCall{
+	c := hook.Request{
 		ID: m.id, Turn: turn, Agent: agent.ID, Start: created, Provider: m.data.Text("providerID"), Model: m.data.Text("modelID"),
 		FinishReason: finish(m.data.Text("finish")), Usage: usage(m.data),
 	}

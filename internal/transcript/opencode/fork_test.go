@@ -41,7 +41,7 @@ func TestForksReadWhatTheyHaveAdded(t *testing.T) {
 	f, first, path := recorded(t, "tools-resume")
 	requests := func(session string) (n int) {
 		t.Helper()
-		return len(read(t, f, transcript.Query{Session: session, Full: true}).Calls)
+		return len(read(t, f, transcript.Query{Session: session, Full: true}).Requests)
 	}
 	whole := requests(first)
 	fork(t, path, first, "ses_fork", later)
@@ -56,8 +56,8 @@ func TestForksReadWhatTheyHaveAdded(t *testing.T) {
 	}
 	for session, want := range map[string][]string{"ses_fork": {"asked in ses_fork"}, "ses_fork2": {"asked in ses_fork2"}} {
 		tr := read(t, f, transcript.Query{Session: session, Full: true})
-		if !slices.Equal(prompts(tr), want) || len(tr.Calls) != 1 || len(tr.ToolResults) != 0 || len(tr.Ends) != 1 {
-			t.Errorf("%s: prompts %q, %d requests, %d calls, %d ends; want what it has added", session, prompts(tr), len(tr.Calls), len(tr.ToolResults), len(tr.Ends))
+		if !slices.Equal(prompts(tr), want) || len(tr.Requests) != 1 || len(tr.ToolResults) != 0 || len(tr.Ends) != 1 {
+			t.Errorf("%s: prompts %q, %d requests, %d calls, %d ends; want what it has added", session, prompts(tr), len(tr.Requests), len(tr.ToolResults), len(tr.Ends))
 		}
 	}
 	second := read(t, f, transcript.Query{Session: "ses_fork", Full: true})

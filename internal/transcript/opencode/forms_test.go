@@ -46,7 +46,7 @@ func told(tr *hook.Transcript) (out []string) {
 	for _, p := range tr.Prompts {
 		out = append(out, fmt.Sprintf("prompt %s %q %v", p.Turn, p.Text, p.Queued))
 	}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		out = append(out, fmt.Sprintf("request %s of %s@%s %s %d/%d $%v %q %s", c.ID, c.Turn, c.Agent, c.Model, c.Usage.Input, c.Usage.Output, *c.Usage.CostUSD, c.Text, c.Error))
 	}
 	for _, r := range tr.ToolResults {

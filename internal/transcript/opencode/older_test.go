@@ -45,7 +45,7 @@ func TestSessionsInFiles(t *testing.T) {
 		Input       int64
 	}
 	var calls []call
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		calls = append(calls, call{c.Turn, c.Agent, c.Usage.Input})
 	}
 	if diff := cmp.Diff([]call{{"msg_a", "", 7}, {"msg_a", "ses_2", 3}}, calls); diff != "" {
@@ -71,7 +71,7 @@ func TestSessionsInFiles(t *testing.T) {
 	for age, torn := range map[time.Duration]bool{0: true, time.Hour: false} {
 		f.Now = func() time.Time { return time.Now().Add(age) }
 		tr, err := f.Read(t.Context(), opencode.Agent, transcript.Query{Session: "ses_1"})
-		if tr == nil || len(tr.Calls) != 2 || transcript.Torn(err) != torn || (len(tr.Unread) == 1) == torn {
+		if tr == nil || len(tr.Requests) != 2 || transcript.Torn(err) != torn || (len(tr.Unread) == 1) == torn {
 			t.Errorf("%v after a message was cut off: %+v, %v", age, tr, err)
 		}
 	}
@@ -103,8 +103,8 @@ func TestForksInFiles(t *testing.T) {
 	}
 	for session, want := range map[string]string{"ses_1": "msg_b", "ses_f": "msg_e"} {
 		tr := read(t, f, transcript.Query{Session: session, Full: true})
-		if len(tr.Calls) != 1 || tr.Calls[0].ID != want {
-			t.Errorf("%s: requests %+v, want %s alone", session, tr.Calls, want)
+		if len(tr.Requests) != 1 || tr.Requests[0].ID != want {
+			t.Errorf("%s: requests %+v, want %s alone", session, tr.Requests, want)
 		}
 	}
 }

@@ -164,8 +164,8 @@ func newLog(path string, q transcript.Query) *log {
 // done returns what was gathered.
 func (l *log) done(f *transcript.Files) *hook.Transcript {
 	t := l.t
-	t.Calls, t.ToolResults, t.Prompts, t.Agents, t.Ends, t.Compactions = l.Calls, l.Results, l.Prompts, l.Agents, l.Ends, l.Compactions
-	slices.SortStableFunc(t.Calls, func(a, b hook.LLMCall) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
+	t.Requests, t.ToolResults, t.Prompts, t.Agents, t.Ends, t.Compactions = l.Calls, l.Results, l.Prompts, l.Agents, l.Ends, l.Compactions
+	slices.SortStableFunc(t.Requests, func(a, b hook.Request) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
 	t.Unread = append(t.Unread, l.Kinds.Unread()...)
 	t.Pending = l.pending && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	return t

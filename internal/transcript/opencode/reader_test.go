@@ -56,8 +56,8 @@ func TestRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, session, path := recorded(t, name)
 			tr := read(t, f, transcript.Query{Session: session, Full: true})
-			got := sums{Calls: len(tr.Calls), Agents: len(tr.Agents), Prompts: len(tr.Prompts), Ends: len(tr.Ends), Results: len(tr.ToolResults)}
-			for _, c := range tr.Calls {
+			got := sums{Calls: len(tr.Requests), Agents: len(tr.Agents), Prompts: len(tr.Prompts), Ends: len(tr.Ends), Results: len(tr.ToolResults)}
+			for _, c := range tr.Requests {
 				if c.Usage != nil {
 					got.Input += c.Usage.TotalInput()
 					got.Output += c.Usage.Output
@@ -88,11 +88,11 @@ func TestReadSince(t *testing.T) {
 	all := read(t, f, transcript.Query{Session: session, Full: true})
 	second := all.Prompts[1].At
 	late := read(t, f, transcript.Query{Session: session, Full: true, Since: second})
-	if len(late.Calls) != 2 || len(late.ToolResults) != 1 || len(late.Prompts) != 1 || late.Prompts[0].Turn != all.Prompts[1].Turn {
-		t.Errorf("since %v: %d calls, %d results, prompts %+v", second, len(late.Calls), len(late.ToolResults), late.Prompts)
+	if len(late.Requests) != 2 || len(late.ToolResults) != 1 || len(late.Prompts) != 1 || late.Prompts[0].Turn != all.Prompts[1].Turn {
+		t.Errorf("since %v: %d calls, %d results, prompts %+v", second, len(late.Requests), len(late.ToolResults), late.Prompts)
 	}
-	if !cmp.Equal(late.Calls, all.Calls[9:]) {
-		t.Errorf("calls (-all +late):\n%s", cmp.Diff(all.Calls[9:], late.Calls))
+	if !cmp.Equal(late.Requests, all.Requests[9:]) {
+		t.Errorf("calls (-all +late):\n%s", cmp.Diff(all.Requests[9:], late.Requests))
 	}
 }
 
@@ -120,8 +120,8 @@ func TestReadingWritesNothing(t *testing.T) {
 		if (name == "no log") != (len(before) == 1) {
 			t.Fatalf("%s: files %v", name, before)
 		}
-		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != want {
-			t.Errorf("%s: %d calls, want %d", name, len(tr.Calls), want)
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Requests) != want {
+			t.Errorf("%s: %d calls, want %d", name, len(tr.Requests), want)
 		}
 		after := files(t, filepath.Dir(path))
 		if name == "a log" { // this file holds the locks
@@ -182,8 +182,8 @@ func TestOddDatabases(t *testing.T) {
 		f, session, path := recorded(t, "subagent")
 		opencodetest.Exec(t, path, `UPDATE message SET data = '{"role":"assistant","x":"' || hex(zeroblob(5000000)) || '"}' WHERE id = (SELECT max(id) FROM message)`)
 		tr := read(t, f, transcript.Query{Session: session})
-		if len(tr.Calls) != 4 || len(tr.Unread) != 1 || !strings.Contains(tr.Unread[0].Reason, "9 MiB") {
-			t.Errorf("%d calls, not read %+v; want the row without what makes it long", len(tr.Calls), tr.Unread)
+		if len(tr.Requests) != 4 || len(tr.Unread) != 1 || !strings.Contains(tr.Unread[0].Reason, "9 MiB") {
+			t.Errorf("%d calls, not read %+v; want the row without what makes it long", len(tr.Requests), tr.Unread)
 		}
 	})
 	t.Run("a part that is too long", func(t *testing.T) {
@@ -199,15 +199,15 @@ func TestOddDatabases(t *testing.T) {
 	t.Run("no column for agents", func(t *testing.T) {
 		f, session, path := recorded(t, "subagent")
 		opencodetest.Exec(t, path, `ALTER TABLE session DROP COLUMN agent`)
-		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != 4 || len(tr.Agents) != 1 {
-			t.Errorf("%d calls, %d agents; want those of a version before May 2026", len(tr.Calls), len(tr.Agents))
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Requests) != 4 || len(tr.Agents) != 1 {
+			t.Errorf("%d calls, %d agents; want those of a version before May 2026", len(tr.Requests), len(tr.Agents))
 		}
 	})
 	t.Run("a session that is its own parent", func(t *testing.T) {
 		f, session, path := recorded(t, "subagent")
 		opencodetest.Exec(t, path, `UPDATE session SET parent_id = id WHERE parent_id IS NOT NULL`)
-		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Calls) != 2 {
-			t.Errorf("%d calls, want those of the session itself", len(tr.Calls))
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Requests) != 2 {
+			t.Errorf("%d calls, want those of the session itself", len(tr.Requests))
 		}
 	})
 	t.Run("another session", func(t *testing.T) {
@@ -228,7 +228,7 @@ func replace(t *testing.T, path, text string) {
 // TestPending waits for a request's tokens, but not for ever.
 func TestPending(t *testing.T) {
 	f, session, _ := recorded(t, "interrupt")
-	last := read(t, f, transcript.Query{Session: session}).Calls[0].Start
+	last := read(t, f, transcript.Query{Session: session}).Requests[0].Start
 	for after, want := range map[time.Duration]bool{time.Minute: true, time.Hour: false} {
 		f.Now = func() time.Time { return last.Add(after) }
 		if tr := read(t, f, transcript.Query{Session: session}); tr.Pending != want {

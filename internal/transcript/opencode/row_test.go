@@ -29,7 +29,7 @@ func FuzzMessage(f *testing.F) {
 			return l.done(&transcript.Files{Now: func() time.Time { return time.Unix(1795425994, 0) }})
 		}
 		tr := gather()
-		for _, c := range tr.Calls {
+		for _, c := range tr.Requests {
 			if !c.End.IsZero() && c.End.Before(c.Start) || c.Usage != nil && (c.Usage.Input < 0 || c.Usage.Output < 0) {
 				t.Fatalf("call %+v", c)
 			}

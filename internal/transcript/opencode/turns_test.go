@@ -27,27 +27,27 @@ func compacted(t *testing.T) (f *transcript.Files, session, path string) {
 func TestTurnThatIsReadFromItsMiddle(t *testing.T) {
 	f, session, _ := compacted(t)
 	whole := read(t, f, transcript.Query{Session: session, Full: true})
-	if len(whole.Prompts) != 2 || len(whole.Ends) != 2 || len(whole.Calls) != 5 {
-		t.Fatalf("%d prompts, %d ends, %d requests; want 2, 2, 5", len(whole.Prompts), len(whole.Ends), len(whole.Calls))
+	if len(whole.Prompts) != 2 || len(whole.Ends) != 2 || len(whole.Requests) != 5 {
+		t.Fatalf("%d prompts, %d ends, %d requests; want 2, 2, 5", len(whole.Prompts), len(whole.Ends), len(whole.Requests))
 	}
 	turn := whole.Prompts[0].Turn
-	turns := func(calls []hook.LLMCall) (out []bool) {
+	turns := func(calls []hook.Request) (out []bool) {
 		for _, c := range calls {
 			out = append(out, c.Turn == turn)
 		}
 		return out
 	}
 	for i, want := range []bool{true, true, true, true, false} {
-		if got := turns(whole.Calls)[i]; got != want {
+		if got := turns(whole.Requests)[i]; got != want {
 			t.Errorf("request %d is of the first turn: %v, want %v", i, got, want)
 		}
 	}
 	// From behind the compaction: the prompt, and the compaction, are older.
 	for n := 2; n < 4; n++ {
-		part := read(t, f, transcript.Query{Session: session, Full: true, Since: whole.Calls[n].Start.Add(-1)})
+		part := read(t, f, transcript.Query{Session: session, Full: true, Since: whole.Requests[n].Start.Add(-1)})
 		found := false
-		for _, c := range part.Calls {
-			if c.ID == whole.Calls[n].ID {
+		for _, c := range part.Requests {
+			if c.ID == whole.Requests[n].ID {
 				found = true
 				if c.Turn != turn {
 					t.Errorf("request %d, read from there, is of turn %s, want %s", n, c.Turn, turn)
@@ -91,7 +91,7 @@ func TestMessagesThatContinueATurn(t *testing.T) {
 			}
 			opencodetest.Exec(t, path, statements)
 			tr := read(t, f, transcript.Query{Session: session})
-			last := tr.Calls[len(tr.Calls)-1]
+			last := tr.Requests[len(tr.Requests)-1]
 			if want := map[bool]string{true: "msg_z1", false: first}[c.own]; last.Turn != want {
 				t.Errorf("the answer is of turn %s, want %s", last.Turn, want)
 			}

@@ -13,7 +13,7 @@ import (
 // callKey is a tool call of one agent.
 type callKey struct{ agent, id string }
 
-// ask is a call as a model made it, and how it is told if it has no result.
+// ask is a call as a model made it, and how it is shown if it has no result.
 type ask struct {
 	hook.ToolResult
 	// result is its place among the results, -1 while it has none.
@@ -47,7 +47,7 @@ func (l *log) ask(p part, at time.Time) {
 		}
 	}
 	name := callKey{l.agent, a.Name}
-	l.untold[name] = append(l.untold[name], a)
+	l.unreported[name] = append(l.unreported[name], a)
 }
 
 // nameTelemetry gives the oldest telemetry row without an id that fits a call the call's.
@@ -66,13 +66,13 @@ func (l *log) nameTelemetry(key callKey, name, input string) {
 	l.waiting[nameless] = slices.Delete(list, i, i+1)
 }
 
-// told finds the call that a telemetry row is about, nil if no answer has asked for it.
+// askFor finds the call that a telemetry row is about, nil if no answer has asked for it.
 // Before version 0.13 the row has no id: the first call with the tool and the input
 // counts, else the first of the turn with the tool, since the user may have changed the
 // input.
-func (l *log) told(r *hook.ToolResult) *ask {
+func (l *log) askFor(r *hook.ToolResult) *ask {
 	key := callKey{r.Agent, r.Name}
-	list := l.untold[key]
+	list := l.unreported[key]
 	i := slices.IndexFunc(list, func(a *ask) bool { return r.ID == a.ID || r.ID == "" && r.Input == a.Input })
 	if i < 0 && r.ID == "" {
 		i = slices.IndexFunc(list, func(a *ask) bool { return a.Turn == r.Turn })
@@ -81,7 +81,7 @@ func (l *log) told(r *hook.ToolResult) *ask {
 		return nil
 	}
 	a := list[i]
-	l.untold[key] = slices.Delete(list, i, i+1)
+	l.unreported[key] = slices.Delete(list, i, i+1)
 	l.Texts.Drop(len(a.Input))
 	a.Input = "" // the row has it
 	return a
@@ -95,7 +95,7 @@ func (l *log) addTool(o rawjson.Object, agent, turn string, began, at time.Time)
 		Status: qwen.StatusOf(o.Text("status"), o.Text("error_type"), o.Text("execution_status") != "not_started"),
 		Asked:  began, At: at, File: l.File, Row: l.Line,
 	}
-	a := l.told(&r)
+	a := l.askFor(&r)
 	if a != nil {
 		r.ID = a.ID
 	}
@@ -118,7 +118,7 @@ func (l *log) addTool(o rawjson.Object, agent, turn string, began, at time.Time)
 	l.Results = append(l.Results, r)
 }
 
-// addResult adds what the model was told of a call, and the call if there was no row
+// addResult adds what the model got of a call, and the call if there was no row
 // for its end.
 func (l *log) addResult(r *row) {
 	how := r.Members("toolCallResult")

@@ -27,9 +27,9 @@ type session struct {
 	// waiting are the results, by place, whose text comes in a later row.
 	waiting map[callKey][]int
 	// asks are the calls that answers ask for, in order. asked are those without a
-	// result, by id, untold those without a telemetry row, by name.
-	asks          []*ask
-	asked, untold map[callKey][]*ask
+	// result, by id, unreported those without a telemetry row, by name.
+	asks              []*ask
+	asked, unreported map[callKey][]*ask
 }
 
 // log adds the rows of one file.
@@ -47,10 +47,10 @@ type log struct {
 	turn string
 	open bool
 
-	// answers are the requests as the rows of answers tell them, which count where no
-	// telemetry does: it may be switched on later. due reports that telemetry told of the
+	// answers are the requests as the rows of answers have them, which count where no
+	// telemetry does: it may be switched on later. due reports that telemetry reported the
 	// answer that comes next.
-	answers []hook.LLMCall
+	answers []hook.Request
 	due     bool
 	before  time.Time // that of the row before
 
@@ -67,7 +67,7 @@ type log struct {
 func newLog(id string, maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), id: id, turns: make(map[string]string), waiting: make(map[callKey][]int),
-		asked: make(map[callKey][]*ask), untold: make(map[callKey][]*ask), newest: make(map[string]int), places: make(map[callKey]int),
+		asked: make(map[callKey][]*ask), unreported: make(map[callKey][]*ask), newest: make(map[string]int), places: make(map[callKey]int),
 	}
 	return s.log("")
 }
@@ -96,7 +96,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 	if there || len(agents) == 0 {
 		_ = l.readFile(ctx, f, path, q) // the log has the error
 	}
-	l.addCalls(l.untoldRequests()...)
+	l.addCalls(l.unreportedRequests()...)
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	pending := fresh && l.open && l.end == nil
 	undecided := fresh && l.end != nil && l.end.Kind == hook.KindRunComplete && !exited(ctx, f, q.Session, l.end.At)
@@ -107,7 +107,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		sub := l.log(a.meta.AgentID)
 		sub.clock.Off = !q.Full
 		_ = sub.readFile(ctx, f, a.path, q) // the log has the error
-		l.addCalls(sub.untoldRequests()...)
+		l.addCalls(sub.unreportedRequests()...)
 		l.Agents = append(l.Agents, sub.subagent(a.meta))
 	}
 	l.addUnfiled(known)
@@ -118,7 +118,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 			}
 		}
 	}
-	l.Calls = slices.DeleteFunc(l.Calls, func(c hook.LLMCall) bool { return !known[c.Agent] })
+	l.Calls = slices.DeleteFunc(l.Calls, func(c hook.Request) bool { return !known[c.Agent] })
 	l.Results = slices.DeleteFunc(l.Results, func(r hook.ToolResult) bool { return !known[r.Agent] })
 	t, err := l.Transcript(q)
 	transcript.SetModel(t)
@@ -221,7 +221,7 @@ func (l *log) addAnswer(r *row) {
 	parts := r.parts()
 	text := textOf(parts)
 	l.words = cmp.Or(text, l.words)
-	untold := l.addUsage(r, parts)
+	added := l.addUsage(r, parts)
 	called := false
 	for _, p := range parts {
 		if p.name != "" && p.response == nil {
@@ -232,7 +232,7 @@ func (l *log) addAnswer(r *row) {
 	if l.agent != "" {
 		return
 	}
-	if i := l.lastCall(""); i >= 0 && !untold {
+	if i := l.lastCall(""); i >= 0 && !added {
 		c := &l.Calls[i]
 		if c.Text == "" {
 			c.Text = l.Texts.Keep(text)
@@ -248,15 +248,15 @@ func (l *log) addAnswer(r *row) {
 	}
 }
 
-// addUsage adds the request of an answer as its own row tells it, if nothing else does.
-func (l *log) addUsage(r *row, parts []part) (untold bool) {
+// addUsage adds the request of an answer as its own row has it, if nothing else does.
+func (l *log) addUsage(r *row, parts []part) (added bool) {
 	u := r.Members("usageMetadata")
-	told := l.due || l.agent != "" && l.lastCall(l.agent) >= 0
-	if l.due = false; u == nil || told {
+	reported := l.due || l.agent != "" && l.lastCall(l.agent) >= 0
+	if l.due = false; u == nil || reported {
 		return false
 	}
-	c := hook.LLMCall{
-		Kind: hook.CallRequest, ID: r.Text("uuid"), Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
+	c := hook.Request{
+		Kind: hook.RequestSingle, ID: r.Text("uuid"), Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
 		Model: r.Text("model"), Text: l.Texts.Keep(textOf(parts)), Usage: usageOf(u, &answerCounts),
 	}
 	if c.Start.IsZero() || c.Start.After(c.End) {
@@ -274,9 +274,9 @@ func (l *log) addUsage(r *row, parts []part) (untold bool) {
 	return true
 }
 
-// tell notes that telemetry has told of a request of the lead agent: that of the answer that
+// noteReported notes that telemetry reported a request of the lead agent: that of the answer that
 // comes next, or of the newest one if its tokens are those.
-func (l *log) tell(u *hook.Usage) {
+func (l *log) noteReported(u *hook.Usage) {
 	n := len(l.answers)
 	if l.due = true; n == 0 || u == nil {
 		return
@@ -286,8 +286,8 @@ func (l *log) tell(u *hook.Usage) {
 	}
 }
 
-// untoldRequests returns the requests of answers of which no telemetry tells.
-func (l *log) untoldRequests() []hook.LLMCall {
+// unreportedRequests returns the requests of answers that no telemetry reports.
+func (l *log) unreportedRequests() []hook.Request {
 	if l.agent != "" && l.lastCall(l.agent) >= 0 {
 		return nil
 	}
@@ -302,7 +302,7 @@ func (l *log) lastCall(agent string) int {
 	return -1
 }
 
-func (s *session) addCalls(calls ...hook.LLMCall) {
+func (s *session) addCalls(calls ...hook.Request) {
 	for _, c := range calls {
 		s.newest[c.Agent], s.places[callKey{c.Agent, c.ID}] = len(s.Calls), len(s.Calls)
 		s.Calls = append(s.Calls, c)
@@ -416,15 +416,15 @@ func (l *log) addTelemetry(o rawjson.Object, at time.Time) {
 	default:
 		turn = l.turn
 	}
-	call := hook.LLMCall{
-		Kind: hook.CallRequest, ID: o.Text("response_id"), Turn: turn, Agent: agent, Start: began, End: at,
+	call := hook.Request{
+		Kind: hook.RequestSingle, ID: o.Text("response_id"), Turn: turn, Agent: agent, Start: began, End: at,
 		Provider: o.Text("auth_type"), Model: o.Text("model"),
 	}
 	switch o.Text("event.name") {
 	case "qwen-code.api_response":
 		if agent == "" {
 			l.continues(turn)
-			l.tell(usage(o))
+			l.noteReported(usage(o))
 		}
 		call.ID = cmp.Or(call.ID, transcript.TimeID("req-", began))
 		call.ResponseModel, call.Usage, call.Text = call.Model, usage(o), l.Texts.Keep(o.Text("response_text"))

@@ -54,7 +54,7 @@ func lines(tr *hook.Transcript) (out []string) {
 	for _, p := range tr.Prompts {
 		out = append(out, fmt.Sprintf("prompt %s %q injected %v", turn(p.Turn), p.Text, p.Injected))
 	}
-	for _, c := range tr.Calls {
+	for _, c := range tr.Requests {
 		u := hook.Usage{}
 		if c.Usage != nil {
 			u = *c.Usage
@@ -209,8 +209,8 @@ func TestRequestsWithoutTelemetry(t *testing.T) {
 	}
 	const told = `"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_response","response_id":"-r","input_token_count":10,"output_token_count":2}}`
 	for _, rows := range [][]string{{told, answer("a", 10)}, {answer("a", 10), told}} {
-		if tr := readRows(t, f, rows...); len(tr.Calls) != 1 || tr.Calls[0].ID != "-r" {
-			t.Errorf("requests %+v, want the one of the telemetry row", tr.Calls)
+		if tr := readRows(t, f, rows...); len(tr.Requests) != 1 || tr.Requests[0].ID != "-r" {
+			t.Errorf("requests %+v, want the one of the telemetry row", tr.Requests)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func TestASessionWhoseFileIsGone(t *testing.T) {
 		t.Fatalf("sessions %+v, %v", all, err)
 	}
 	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s", Path: path, Full: true})
-	if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || len(tr.Calls) != 1 || tr.Calls[0].Agent != "a" || len(tr.Unread) != 1 {
+	if err != nil || len(tr.Prompts) != 0 || len(tr.Agents) != 1 || len(tr.Requests) != 1 || tr.Requests[0].Agent != "a" || len(tr.Unread) != 1 {
 		t.Errorf("%+v, %v; want the subagent alone", tr, err)
 	}
 }
@@ -382,7 +382,7 @@ func TestSessionsOfBefore05(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr.Calls[0].ID = "-" + tr.Calls[0].ID // as lines cuts it
+	tr.Requests[0].ID = "-" + tr.Requests[0].ID // as lines cuts it
 	want := []string{`prompt  "go" injected false`, `call  -2 7/3/2  "done" 0`, `end  run_complete "done" ""`}
 	if diff := cmp.Diff(want, lines(tr)); diff != "" {
 		t.Errorf("transcript (-want +got):\n%s", diff)
@@ -477,12 +477,12 @@ func TestReadingFromATime(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := 0
-		for _, c := range full.Calls {
+		for _, c := range full.Requests {
 			if !c.End.Before(p.At) {
 				want++
 			}
 		}
-		if diff := cmp.Diff(full.Calls[len(full.Calls)-want:], tr.Calls); diff != "" {
+		if diff := cmp.Diff(full.Requests[len(full.Requests)-want:], tr.Requests); diff != "" {
 			t.Errorf("calls since %v (-want +got):\n%s", p.At, diff)
 		}
 	}
@@ -540,7 +540,7 @@ func FuzzRows(f *testing.F) {
 			}
 		}
 		l.flush()
-		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.Prompts, Calls: l.Calls, ToolResults: l.Results, Ends: l.Ends}
+		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.Prompts, Requests: l.Calls, ToolResults: l.Results, Ends: l.Ends}
 		for _, e := range Agent.Events("qwen", tr) {
 			if e.StoredAt.IsZero() || e.Kind == hook.KindUnknown {
 				t.Fatalf("event %+v", e)

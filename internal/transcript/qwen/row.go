@@ -106,7 +106,7 @@ func textOf(parts []part) string {
 	return cmp.Or(strings.Join(texts, "\n"), shown)
 }
 
-// result is what a tool told the model.
+// result is what a tool gave the model.
 func (p *part) result() string {
 	o := rawjson.Members(p.response)
 	if err := o.Text("error"); err != "" {

@@ -156,7 +156,7 @@ func (e *Editor) Preview(ctx context.Context, r Request) (*Preview, error) {
 func (e *Editor) Apply(ctx context.Context, r Confirmation) (*Done, error) {
 	e.mu.Lock()
 	c, err := e.confirmed(r)
-	if err != nil || c.Result() {
+	if err != nil || c.isTest() {
 		e.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -171,8 +171,8 @@ func (e *Editor) Apply(ctx context.Context, r Confirmation) (*Done, error) {
 	return done, err
 }
 
-// Result reports that the change is a test.
-func (c *change) Result() bool { return c.Call != nil }
+// isTest reports that the change is a test.
+func (c *change) isTest() bool { return c.Call != nil }
 
 // confirmed takes the change that was shown, if the request confirms it.
 func (e *Editor) confirmed(r Confirmation) (*change, error) {

@@ -1,5 +1,5 @@
 // Package runner is what the programs that run every hook of the user's link besides
-// clinehooks: regular expressions, a shell's parser and the mapping to spans.
+// what cline-hook does: regular expressions, a shell's parser and the mapping to spans.
 package runner
 
 import (

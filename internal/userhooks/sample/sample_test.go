@@ -86,33 +86,33 @@ func TestPayloadsHaveTheShapeOfRecordedOnes(t *testing.T) {
 		// without are members that not every payload of the kind has.
 		without []string
 	}{
-		{event: "TaskStart", dialect: "classic", recorded: "classic/TaskStart"},
-		{event: "TaskResume", dialect: "classic", recorded: "classic/TaskResume"},
-		{event: "UserPromptSubmit", dialect: "classic", recorded: "classic/UserPromptSubmit"},
-		{event: "PreToolUse", dialect: "classic", tool: "execute_command", recorded: "classic/PreToolUse.execute_command"},
-		{event: "PostToolUse", dialect: "classic", tool: "read_file", recorded: "classic/PostToolUse"},
-		{event: "PostToolUseFailure", dialect: "classic", tool: "read_file", recorded: "classic/PostToolUse.tool-error.success-true"},
-		{event: "PreCompact", dialect: "classic", recorded: "classic/PreCompact", without: []string{".contextJsonPath", ".contextRawPath"}},
-		{event: "Notification", dialect: "classic", recorded: "classic/Notification.user_attention"},
-		{event: "TaskComplete", dialect: "classic", recorded: "classic/TaskComplete"},
-		{event: "TaskCancel", dialect: "classic", recorded: "classic/TaskCancel"},
-		{event: "TaskStart", dialect: "next", recorded: "next/TaskStart"},
-		{event: "UserPromptSubmit", dialect: "next", recorded: "next/UserPromptSubmit"},
-		{event: "PreToolUse", dialect: "next", tool: "read_files", recorded: "next/PreToolUse"},
-		{event: "PostToolUse", dialect: "next", tool: "read_files", recorded: "next/PostToolUse"},
-		{event: "PostToolUseFailure", dialect: "next", tool: "run_commands", recorded: "next/PostToolUse.failed.success-absent"},
-		{event: "TaskComplete", dialect: "next", recorded: "next/TaskComplete"},
-		{event: "TaskCancel", dialect: "next", recorded: "next/TaskCancel"},
-		{event: "TaskStart", dialect: "sdk", recorded: "sdk/TaskStart"},
-		{event: "PreToolUse", dialect: "sdk", tool: "read_files", recorded: "sdk/PreToolUse"},
-		{event: "PostToolUse", dialect: "sdk", tool: "read_files", recorded: "sdk/PostToolUse"},
-		{event: "PostToolUseFailure", dialect: "sdk", tool: "run_commands", recorded: "sdk/PostToolUse.failed"},
-		{event: "Stop", dialect: "sdk", recorded: "sdk/TaskComplete"},
-		{event: "StopFailure", dialect: "sdk", recorded: "sdk/TaskError", without: []string{".error.stack"}},
-		{event: "session_shutdown", dialect: "sdk", recorded: "sdk/SessionShutdown"},
+		{event: "TaskStart", dialect: "classic", recorded: "internal/demo/session/001-TaskStart"},
+		{event: "TaskResume", dialect: "classic", recorded: "internal/demo/session/031-TaskResume"},
+		{event: "UserPromptSubmit", dialect: "classic", recorded: "internal/demo/session/002-UserPromptSubmit"},
+		{event: "PreToolUse", dialect: "classic", tool: "execute_command", recorded: "internal/demo/session/005-PreToolUse"},
+		{event: "PostToolUse", dialect: "classic", tool: "read_file", recorded: "internal/demo/session/018-PostToolUse"},
+		{event: "PostToolUseFailure", dialect: "classic", tool: "read_file", recorded: "internal/demo/session/014-PostToolUse"},
+		{event: "PreCompact", dialect: "classic", recorded: "internal/demo/session/015-PreCompact", without: []string{".contextJsonPath", ".contextRawPath"}},
+		{event: "Notification", dialect: "classic", recorded: "internal/demo/session/007-Notification"},
+		{event: "TaskComplete", dialect: "classic", recorded: "internal/demo/session/019-TaskComplete"},
+		{event: "TaskCancel", dialect: "classic", recorded: "internal/demo/session/029-TaskCancel"},
+		{event: "TaskStart", dialect: "next", recorded: "hook/cline/testdata/next-session/001-TaskStart"},
+		{event: "UserPromptSubmit", dialect: "next", recorded: "hook/cline/testdata/next-session/002-UserPromptSubmit"},
+		{event: "PreToolUse", dialect: "next", tool: "read_files", recorded: "hook/cline/testdata/next-session/003-PreToolUse"},
+		{event: "PostToolUse", dialect: "next", tool: "read_files", recorded: "hook/cline/testdata/next-session/004-PostToolUse"},
+		{event: "PostToolUseFailure", dialect: "next", tool: "run_commands", recorded: "hook/cline/testdata/next-session/014-PostToolUse"},
+		{event: "TaskComplete", dialect: "next", recorded: "hook/cline/testdata/next-session/015-TaskComplete"},
+		{event: "TaskCancel", dialect: "next", recorded: "hook/cline/testdata/next-session/021-TaskCancel"},
+		{event: "TaskStart", dialect: "sdk", recorded: "hook/cline/testdata/sdk-session/001-TaskStart"},
+		{event: "PreToolUse", dialect: "sdk", tool: "read_files", recorded: "hook/cline/testdata/sdk-session/002-PreToolUse"},
+		{event: "PostToolUse", dialect: "sdk", tool: "read_files", recorded: "hook/cline/testdata/sdk-session/003-PostToolUse"},
+		{event: "PostToolUseFailure", dialect: "sdk", tool: "run_commands", recorded: "hook/cline/testdata/sdk-session/013-PostToolUse"},
+		{event: "Stop", dialect: "sdk", recorded: "hook/cline/testdata/sdk-session/015-TaskComplete"},
+		{event: "StopFailure", dialect: "sdk", recorded: "hook/cline/testdata/sdk-session/026-TaskError", without: []string{".error.stack"}},
+		{event: "session_shutdown", dialect: "sdk", recorded: "hook/cline/testdata/sdk-session/025-SessionShutdown"},
 	} {
 		t.Run(tt.recorded, func(t *testing.T) {
-			data, err := os.ReadFile(filepath.Join("..", "..", "..", "hook", "cline", "testdata", filepath.FromSlash(tt.recorded)+".json"))
+			data, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(tt.recorded)+".json"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -149,22 +149,47 @@ func TestInvalidJSONIsErrorWithoutEvents(t *testing.T) {
 	}
 }
 
-// Payloads recorded from Cline, with what hooks get for them.
-func TestRecordedPayloads(t *testing.T) {
-	files, err := filepath.Glob("testdata/recorded/*.json")
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d files, %v", len(files), err)
+// recordedPayloads are payloads recorded from Cline, by the names of the golden files with what
+// hooks get for them.
+var recordedPayloads = map[string]string{
+	"classic-Notification":         "internal/demo/session/007-Notification",
+	"classic-PostToolUse":          "internal/demo/session/018-PostToolUse",
+	"classic-PostToolUse.blocks":   "internal/demo/session/011-PostToolUse",
+	"classic-PostToolUse.denied":   "internal/demo/session/008-PostToolUse",
+	"classic-PostToolUse.error":    "internal/demo/session/014-PostToolUse",
+	"classic-PostToolUse.failed":   "internal/demo/session/006-PostToolUse",
+	"classic-PostToolUse.terminal": "hook/cline/testdata/e2e-cli2/ok/012-PostToolUse",
+	"classic-PreCompact":           "internal/demo/session/015-PreCompact",
+	"classic-PreToolUse":           "internal/demo/session/005-PreToolUse",
+	"classic-TaskComplete":         "internal/demo/session/019-TaskComplete",
+	"classic-TaskStart":            "internal/demo/session/001-TaskStart",
+	"classic-UserPromptSubmit":     "internal/demo/session/002-UserPromptSubmit",
+	"next-PostToolUse":             "hook/cline/testdata/next-session/004-PostToolUse",
+	"next-PostToolUse.failed":      "hook/cline/testdata/next-session/014-PostToolUse",
+	"next-PreToolUse":              "hook/cline/testdata/next-session/003-PreToolUse",
+	"sdk-PostToolUse.agent":        "hook/cline/testdata/e2e-cli3/subagent/007-PostToolUse",
+	"sdk-PostToolUse.edit":         "hook/cline/testdata/e2e-cli3/tools/017-PostToolUse",
+	"sdk-PostToolUse.failed":       "hook/cline/testdata/e2e-cli3/tools/008-PostToolUse",
+	"sdk-PostToolUse.subagent":     "hook/cline/testdata/e2e-cli3/subagent/005-PostToolUse",
+	"sdk-PreToolUse":               "hook/cline/testdata/e2e-cli3/tools/004-PreToolUse",
+	"sdk-TaskComplete.subagent":    "hook/cline/testdata/e2e-cli3/subagent/006-TaskComplete",
+	"sdk-TaskError":                "hook/cline/testdata/e2e-cli3/provider-error/002-TaskError",
+}
+
+func recordedPayload(t testing.TB, file string) hook.Raw {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", filepath.FromSlash(file)+".json"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, file := range files {
-		name := filepath.Base(file)
+	_, event, _ := strings.Cut(filepath.Base(file), "-")
+	return hook.Raw{Payload: raw, Event: event, StoredAt: storedAt}
+}
+
+func TestRecordedPayloads(t *testing.T) {
+	for name, file := range recordedPayloads {
 		t.Run(name, func(t *testing.T) {
-			raw, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, event, _ := strings.Cut(name, "-")
-			event, _, _ = strings.Cut(event, ".")
-			c := call(t, hook.Raw{Payload: raw, Event: event, StoredAt: storedAt}, here)
+			c := call(t, recordedPayload(t, file), here)
 			var got bytes.Buffer
 			for _, e := range c.Events {
 				got.WriteString(strings.Join(e.Subjects, " ") + "\n")
@@ -176,22 +201,14 @@ func TestRecordedPayloads(t *testing.T) {
 				got.Write(row)
 				got.WriteByte('\n')
 			}
-			golden.Check(t, "golden/"+strings.TrimSuffix(name, ".json")+".txt", got.String())
+			golden.Check(t, "golden/"+name+".txt", got.String())
 		})
 	}
 }
 
 func FuzzFromCline(f *testing.F) {
-	files, err := filepath.Glob("testdata/recorded/*.json")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(raw, "linux")
+	for _, file := range recordedPayloads {
+		f.Add(recordedPayload(f, file).Payload, "linux")
 	}
 	for _, in := range []string{`["a",{"path":"b"},null,[["c"]]]`, `{"commands":[{"command":"x","args":[1,{}]},["y"],3,null]}`, `"*** Add File: a"`, `{"input":"*** Update File: a\n@@\n-x"}`} {
 		for _, tool := range []string{"read_files", "run_commands", "apply_patch", "editor", "search_codebase", "fetch_web_content", "a__b"} {

@@ -40,6 +40,6 @@ func run(ctx context.Context, args []string, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(stdout, len(tr.Calls), time.Since(begin).Seconds())
+	_, err = fmt.Fprintln(stdout, len(tr.Requests), time.Since(begin).Seconds())
 	return err
 }

@@ -2,7 +2,8 @@
 // stand-in for Infinium, both keeping everything they are given.
 //
 // Nothing is judged here and nothing is thrown away: a span that comes twice is
-// kept twice, in the order of arrival.
+// kept twice, in the order of arrival. It shares no code with internal/testkit/otlptest:
+// what the agents are held to is not read by what the packages are tested with.
 package sink
 
 import (

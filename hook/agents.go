@@ -1,0 +1,87 @@
+package hook
+
+import "cmp"
+
+// The names of the supported agents in events, in the spool and in traces.
+const (
+	HostClaude   = "claude-code"
+	HostCline    = "cline"
+	HostCodex    = "codex"
+	HostCopilot  = "copilot-cli"
+	HostGemini   = "gemini-cli"
+	HostOpencode = "opencode"
+	HostQwen     = "qwen-code"
+)
+
+// Agent is what is known of a supported agent before anything of it was read.
+type Agent struct {
+	// Host is the agent's name in events, in the spool and in traces, Word its name on the
+	// command line and Name that by which its users know it.
+	Host, Word, Name string
+	// Program is the hook program that the agent starts.
+	Program string
+	// Tasks reports that a run is a task. If false, the agent numbers its turns, and a run is
+	// a turn.
+	Tasks bool
+	// MaxInput and MaxOutput are how much of a call's input and output is shown where the
+	// user does not say, in runes.
+	MaxInput, MaxOutput int
+	// ToolError is the error.type of a failed tool.
+	ToolError string
+	// Folders are the environment variables with absolute paths of folders that the agent
+	// uses in place of those in the home folder. The first is that of the agent's folder.
+	Folders []string
+	// Resume is the agent's command that continues a session, whose id follows it. It is
+	// empty if the agent has none.
+	Resume string
+}
+
+// agents are the supported agents, with what differs from fill's defaults.
+var agents = [...]Agent{
+	{
+		Host: HostCline, Word: "cline", Name: "Cline", Program: "cline-hook", Folders: []string{"CLINE_DIR", "CLINE_DATA_DIR"},
+		Tasks: true, MaxInput: 200, MaxOutput: 300, ToolError: "ToolError",
+	},
+	{Host: HostClaude, Word: "claude", Name: "Claude Code", Folders: []string{"CLAUDE_CONFIG_DIR"}, Resume: "claude --resume"},
+	{Host: HostQwen, Word: "qwen", Name: "Qwen Code", Folders: []string{"QWEN_HOME", "QWEN_RUNTIME_DIR"}, Resume: "qwen --resume"},
+	{Host: HostCodex, Word: "codex", Name: "Codex", Folders: []string{"CODEX_HOME"}, Resume: "codex resume"},
+	{Host: HostCopilot, Word: "copilot", Name: "GitHub Copilot", Folders: []string{"COPILOT_HOME"}, Resume: "copilot --resume"},
+	{Host: HostGemini, Word: "gemini", Name: "Gemini CLI", Folders: []string{"GEMINI_CLI_HOME"}, Resume: "gemini --resume"},
+	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session"},
+}
+
+// fill sets what all agents but Cline share.
+func (a Agent) fill() Agent {
+	a.Program = cmp.Or(a.Program, "claude-hook")
+	a.MaxInput, a.MaxOutput = cmp.Or(a.MaxInput, 500), cmp.Or(a.MaxOutput, 500)
+	a.ToolError = cmp.Or(a.ToolError, "ToolFailure")
+	return a
+}
+
+// Agents returns the supported agents.
+func Agents() []Agent {
+	list := make([]Agent, len(agents))
+	for i, a := range agents {
+		list[i] = a.fill()
+	}
+	return list
+}
+
+// AgentOf returns the agent with a host, or the zero value if it is not supported.
+func AgentOf(host string) Agent {
+	for i := range agents {
+		if agents[i].Host == host {
+			return agents[i].fill()
+		}
+	}
+	return Agent{}
+}
+
+// Argument is the first argument of a hook program that agents share: Word, but nothing for
+// the agent of the program's name.
+func (a Agent) Argument() string {
+	if a.Program == a.Word+"-hook" {
+		return ""
+	}
+	return a.Word
+}
