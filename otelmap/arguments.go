@@ -20,6 +20,9 @@ func (o *Options) arguments(input string) string {
 		limit = rawjson.Limit{Max: o.MaxInput, Characters: true}
 	}
 	input, _ = rawjson.Shorten(input, window)
-	input, _ = rawjson.Shorten(rawjson.Clean(input, func(s string) string { return o.Clean(s, 0) }), limit)
+	clean := rawjson.Clean(input, func(s string) string { return o.Clean(s, 0) })
+	if clean != input || len(input) > limit.Max {
+		input, _ = rawjson.Shorten(clean, limit)
+	}
 	return input
 }

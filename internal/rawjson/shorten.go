@@ -79,6 +79,9 @@ type shortener struct {
 
 // raise gives a bound, one of s, the greatest value with which the text fits, or else the least.
 func (s *shortener) raise(bound *int, least, most int) {
+	if *bound = most; s.fits() { // as members and elements mostly do
+		return
+	}
 	*bound = least + sort.Search(most-least, func(n int) bool { *bound = least + n + 1; return !s.fits() })
 }
 

@@ -187,6 +187,11 @@ func stringEnd(data []byte, pos int) int {
 	if pos >= len(data) || data[pos] != '"' {
 		return -1
 	}
+	for at := pos + 1; at < min(len(data), pos+16) && data[at] != '\\'; at++ { // most are short
+		if data[at] == '"' {
+			return at + 1
+		}
+	}
 	for from := pos + 1; ; {
 		i := bytes.IndexByte(data[from:], '"')
 		if i < 0 {

@@ -113,8 +113,21 @@ func (t *text) datum(lo, hi int) []span {
 	return unless(hi-lo < 6 || strings.HasPrefix(t.s[lo:], "LS0tLS1CRUdJTiBDRVJU") || placeholder(t.s[lo:hi]) || strings.HasSuffix(t.s[lo:hi], ":"), lo, hi)
 }
 
-// passLine reports whether a colon has the port of a line of .pgpass behind it, or a star.
-func passLine(s string) bool { return s[1] == '*' || byteIn(s, endOf(s, 1, 5, digitBytes), ":") }
+// passLine reports whether a colon has the port of a line of .pgpass behind it, or a star, then a
+// database and a user.
+func passLine(s string) bool {
+	p := endOf(s, 1, 5, digitBytes.or("*"))
+	for range 2 {
+		field := p + 1
+		if !byteIn(s, p, ":") {
+			return false
+		}
+		if p = endOf(s, field, 64, wordBytes.or("*.-")); p == field {
+			return false
+		}
+	}
+	return byteIn(s, p, ":")
+}
 
 // pgpassword distinguishes the password of a line of .pgpass, host:port:database:user:password, from
 // the groups of an address of IPv6.

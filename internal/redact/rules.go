@@ -157,9 +157,18 @@ var (
 		"imapLogin": func(s string) bool {
 			return byteIn(s, 5, " ") && (s[0] == 'L' || strings.IndexByte(s[6:min(len(s), 68)], '@') > 0)
 		},
-		"newValue":     func(s string) bool { return s[4] == ' ' || s[4] == 'a' },
-		"seedHint":     func(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") },
-		"sessionValue": func(s string) bool { return len(s) > 16 && strings.ContainsAny(s[7:14], "=:") },
+		"newValue": func(s string) bool { return s[4] == ' ' || s[4] == 'a' },
+		"seedHint": func(s string) bool { return s[0] != 'e' || strings.HasPrefix(s, "ecret key is") },
+		// a sign, and a long value behind it or one that a cut may have ended
+		"sessionValue": func(s string) bool {
+			if len(s) <= 16 {
+				return false
+			}
+			sign := strings.IndexAny(s[7:14], "=:")
+			lo := endOf(s, 7+sign+1, len(s), oneOf(" \t\r\n\f\\\"'"))
+			hi := endOf(s, lo, len(s), base64Bytes)
+			return sign >= 0 && (hi-lo >= 40 || hi-lo >= headMin && (hi == len(s) || s[hi] <= ' ' || markBytes[s[hi]] != ""))
+		},
 	}
 	reads = map[string]func(*text, int) []span{
 		"assignedSecret": assignedSecret, "authHeader": authHeader, "awsNeighbours": awsNeighbours, "cookieHeader": cookieHeader, "credentialCall": credentialCall, "dsn": dsn,

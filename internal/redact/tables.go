@@ -30,10 +30,8 @@ func (t *text) column(a *assignment, i int) []span {
 	}
 	var buf [16]span
 	for _, sep := range [...]byte{'|', '&', '!', '\t', ',', ';', ':', '2', '1'} {
-		if sep > '2' && sep < '|' || sep < '1' && sep != '\t' {
-			if strings.IndexByte(line, sep) < 0 {
-				continue
-			}
+		if (sep > '2' && sep < '|' || sep < '1') && strings.IndexByte(line, sep) < 0 && (sep != '\t' || !strings.ContainsAny(line, `\^`)) {
+			continue
 		}
 		head := cells(buf[:0], s, start, end, sep)
 		nth := slices.IndexFunc(head, func(c span) bool { return c.lo <= a.lo && a.lo < c.hi })
@@ -62,16 +60,15 @@ func headsColumn(s string, lo, hi int) bool {
 // isHeader reports whether the cells are names, of which the nth tells of secrets.
 func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 	s := t.s
+	if len(head) < 2 && (sep != '|' && sep != '2' || a.kind == keyKind) {
+		return false
+	}
 	name := strings.ToLower(strings.Trim(s[head[nth].lo:head[nth].hi], " \"'*`:#─"))
 	last := name[strings.LastIndexAny(name, " _-")+1:]
 	if strings.ContainsAny(name, ":,;|&/\\()") || strings.Contains("12:", string(sep)) && upperLower(a.name) && a.name != strings.ToUpper(a.name[:1])+strings.ToLower(a.name[1:]) {
 		return false // part of a line, a name in a program
 	}
-	least := 2
-	if sep == '|' || sep == '2' {
-		least = 1
-	}
-	if len(head) < least || a.kind == keyKind && len(head) < 2 || len(name) > 40 || name == "" || harmlessWords()[last] {
+	if len(name) > 40 || name == "" || harmlessWords()[last] {
 		return false
 	}
 	if first, _, _ := strings.Cut(name, " "); slices.Contains(otherTokens, first) {

@@ -134,7 +134,7 @@ func agentOf(spans []*tracepb.Span) func(*tracepb.Span) string {
 	}
 	return func(span *tracepb.Span) string {
 		id := string(span.GetParentSpanId())
-		for range 100 { // deep enough for any agent, and an end for a cycle
+		for n := 0; n < 100 && id != ""; n++ { // deep enough for any agent, and an end for a cycle
 			if agent, found := ids[id]; found {
 				if agent == "" {
 					return "?"

@@ -172,6 +172,13 @@ func (d *database) each(ctx context.Context, query string, args, scan []any, row
 	return nil
 }
 
+// small reports a file that cannot have more than may still be read: a row takes at least leastRow
+// bytes of it.
+func (d *database) small() bool {
+	const leastRow = 16
+	return d.since != nil && d.since.Size() <= min(d.left.bytes, leastRow*int64(d.left.rows))
+}
+
 // take counts what is read.
 func (d *database) take(rows int, bytes int64) error {
 	d.left.rows -= rows

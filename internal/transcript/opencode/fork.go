@@ -43,8 +43,12 @@ func byTime(ctx context.Context, f *transcript.Files, path string) map[string][]
 }
 
 // copies notes the messages that a session has copied, each from the session that began first of
-// those that have one of its time and role. One whose original is gone is not among them.
-func (l *log) copies(ctx context.Context, f *transcript.Files, db *database, s *session, inherited map[string]bool) error {
+// those that have one of its time and role. One whose original is gone is not among them. messages
+// are those that were read, all of them unless since a time.
+func (l *log) copies(ctx context.Context, f *transcript.Files, db *database, s *session, messages []*message, inherited map[string]bool) error {
+	if l.query.Since.IsZero() && !slices.ContainsFunc(messages, func(m *message) bool { return m.created().Before(s.created) }) {
+		return nil
+	}
 	type own struct {
 		id, at, role string
 	}

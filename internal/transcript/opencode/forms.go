@@ -17,7 +17,7 @@ type form struct {
 	// before it returns the first.
 	sizes, messages, parts string
 	// copies notes the messages that a session has copied from another one.
-	copies func(l *log, ctx context.Context, f *transcript.Files, db *database, s *session, inherited map[string]bool) error
+	copies func(l *log, ctx context.Context, f *transcript.Files, db *database, s *session, list []*message, inherited map[string]bool) error
 }
 
 // sessionTables are the tables of sessions, the newer version's first: it has taken over those
@@ -99,7 +99,7 @@ FROM session_message m, json_each(m.data, '$.content') c WHERE m.session_id = ?1
 
 // forked notes the messages of a fork of version 2, which copies another session's under their
 // numbers there.
-func (l *log) forked(ctx context.Context, _ *transcript.Files, db *database, s *session, inherited map[string]bool) error {
+func (l *log) forked(ctx context.Context, _ *transcript.Files, db *database, s *session, _ []*message, inherited map[string]bool) error {
 	if !db.has["session_v2.fork_session_id"] {
 		return nil
 	}

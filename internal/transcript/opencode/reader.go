@@ -225,15 +225,18 @@ func (l *log) session(ctx context.Context, f *transcript.Files, db *database, s 
 	inherited := make(map[string]bool)
 	var errs []error
 	for _, form := range db.forms() {
-		err := db.each(ctx, form.sizes, args, []any{&count, &size}, func() bool { return true })
-		if err == nil && (count > int64(db.left.rows) || size > db.left.bytes) {
-			err = db.take(int(count), size)
-		}
-		if err != nil {
-			return err
+		if !db.small() {
+			err := db.each(ctx, form.sizes, args, []any{&count, &size}, func() bool { return true })
+			db.left.rows++ // that was none of the session's
+			if err == nil && (count > int64(db.left.rows) || size > db.left.bytes) {
+				err = db.take(int(count), size)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		fresh := make(map[string]*message)
-		err = db.each(ctx, form.messages, args, []any{&id, &updated, &data}, func() bool {
+		err := db.each(ctx, form.messages, args, []any{&id, &updated, &data}, func() bool {
 			if byID[id] == nil { // what the version before has is there again
 				m := &message{id: id, row: len(list) + 1, data: rawjson.Members([]byte(data))}
 				list, byID[id], fresh[id] = append(list, m), m, m
@@ -248,7 +251,7 @@ func (l *log) session(ctx context.Context, f *transcript.Files, db *database, s 
 			}
 			return changed()
 		})
-		errs = append(errs, err, errParts, form.copies(l, ctx, f, db, &s, inherited))
+		errs = append(errs, err, errParts, form.copies(l, ctx, f, db, &s, list, inherited))
 	}
 	l.turnAt = func(id string) string { return id }
 	if db.has["part"] {
