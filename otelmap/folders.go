@@ -34,8 +34,8 @@ func inputPath(input string) string {
 	}
 	for text := range rawjson.Strings(command) {
 		if dir, ok := strings.CutPrefix(strings.TrimSpace(text), "cd "); ok {
-			if dir = firstWord(dir); strings.ContainsAny(dir, "$`%") {
-				return "" // only the shell knows
+			if dir = firstWord(dir); strings.ContainsAny(dir, "$`%") || strings.HasPrefix(dir, "-") {
+				return "" // only the shell knows, as of cd -
 			}
 			return dir
 		}

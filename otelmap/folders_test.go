@@ -33,6 +33,7 @@ func TestAWorkspaceOfSeveralFoldersNamesThemAll(t *testing.T) {
 		`{"path":"/etc/hosts"}`:                                                 "",
 		`{"url":"http://a.test/"}`:                                              "",
 		`{"path":"~/a.go"}`:                                                     "",
+		`{"command":"cd - && make"}`:                                            "",
 		`{"command":"cd ~ && make"}`:                                            "",
 		`{"command":"cd \"$OTHER/api\" && make"}`:                               "",
 		`{"path":"routes/$id.ts"}`:                                              "/w/app",

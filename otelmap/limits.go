@@ -3,6 +3,7 @@ package otelmap
 import (
 	"bytes"
 	"sort"
+	"strings"
 	"unicode/utf8"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -91,7 +92,7 @@ func shortened(text string, limit int) (string, bool) {
 	case limit == 0:
 		return "", true
 	}
-	if text[0] != '{' && text[0] != '[' || rawjson.Check([]byte(text)) != nil {
+	if !strings.ContainsAny(text[:1], `{["`) || rawjson.Check([]byte(text)) != nil {
 		return termtext.Cut(text, limit), true
 	}
 	within := rawjson.Limit{Max: limit, Least: leastText, Characters: true}

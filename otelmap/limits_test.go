@@ -69,7 +69,7 @@ func TestJSONStaysJSONWithinALimit(t *testing.T) {
 			}
 		}
 	}
-	for text, want := range map[string]string{"[no JSON, but long]": "[no J…", "plain text": "plain…", "短い文字列です": "短い文字列…"} {
+	for text, want := range map[string]string{"[no JSON, but long]": "[no J…", `"a text as JSON"`: `"a t…"`, `"no" JSON`: `"no" …`, "plain text": "plain…", "短い文字列です": "短い文字列…"} {
 		if got, ok := shortened(text, 6); got != want || !ok {
 			t.Errorf("%q: got %q, %v", text, got, ok)
 		}

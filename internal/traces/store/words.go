@@ -218,6 +218,9 @@ func around(text string, at place) string {
 // plain is JSON, or the beginning of it that a result was cut to, as people read it: without
 // brackets, quotes and escapes, which would join words. Another text stays as it is.
 func plain(text string) string {
+	if strings.HasPrefix(text, `"`) && rawjson.Check([]byte(text)) == nil {
+		return rawjson.Unquote([]byte(text))
+	}
 	inner := strings.TrimLeft(text, "{[ \t\r\n")
 	if len(inner) == len(text) || !strings.HasPrefix(inner, `"`) {
 		return text

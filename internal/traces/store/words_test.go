@@ -16,6 +16,8 @@ func TestTextsOfCallsReadAsPeopleWriteThem(t *testing.T) {
 		`{}`:                           `{}`,
 		`plain {"a":1}`:                `plain {"a":1}`,
 		"":                             "",
+		`"go test\n\"ls\""`:            "go test\n\"ls\"",
+		`"a" b`:                        `"a" b`,
 	} {
 		if got := plain(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
