@@ -161,6 +161,7 @@ func setup(e *testscript.Env, source, small string) error {
 		"STATE":     filepath.Join(home, ".local", "state", "hookspan"),
 		"SETTINGS":  filepath.Join(home, ".config", "hookspan", "hookspan.env"),
 		"SESSIONS":  filepath.Join(source, "..", "..", "hook", "cline", "testdata"),
+		"DEMO":      filepath.Join(source, "..", "..", "internal", "demo"),
 		"GENERATED": filepath.Join(source, "testdata", "home"),
 		"FILES":     filepath.Join(source, "..", "..", "internal", "transcript", "testdata"),
 		// Nobody answers there.
@@ -393,9 +394,17 @@ func home(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 || folders[args[0]] == "" {
 		ts.Fatalf("usage: home cline|claude FROM TO")
 	}
-	from := filepath.Join(ts.Getenv("FILES"), filepath.FromSlash(args[1]))
+	from := recorded(ts, "FILES", args[1])
 	to := filepath.Join(ts.Getenv("HOME"), folders[args[0]], filepath.FromSlash(args[2]))
 	ts.Check(os.CopyFS(to, os.DirFS(from)))
+}
+
+// recorded is the folder of a recorded session; hookspan's demonstration has Cline's classic one.
+func recorded(ts *testscript.TestScript, folders, name string) string {
+	if demo := map[string]string{"classic-session": "session", "classic/1795175957341": "task"}[name]; demo != "" {
+		return filepath.Join(ts.Getenv("DEMO"), demo)
+	}
+	return filepath.Join(ts.Getenv(folders), filepath.FromSlash(name))
 }
 
 // generated puts the files of Claude Code, Codex and the Gemini CLI in testdata/home, which a
@@ -422,7 +431,7 @@ func play(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: play [&] SESSION [FILES]")
 	}
 	args = append(args, "*.json")
-	files, err := filepath.Glob(filepath.Join(ts.Getenv("SESSIONS"), args[0], args[1]))
+	files, err := filepath.Glob(filepath.Join(recorded(ts, "SESSIONS", args[0]), args[1]))
 	ts.Check(err)
 	if len(files) == 0 {
 		ts.Fatalf("no payloads of %s", args[0])

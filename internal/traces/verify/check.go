@@ -154,7 +154,7 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 		return s != mine
 	})
 	maps.DeleteFunc(mine.Calls, func(key string, q *agentfiles.Call) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
+		s := other(q.Fact, func(s *Sums) bool { return s.has(agentfiles.CallID(key)) })
 		s.Calls[key] = q
 		return s != mine
 	})
@@ -227,7 +227,7 @@ func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session 
 		if !moved {
 			return !sums.runs.cover(f.At)
 		}
-		return (off(f.Dir) || headless(f.At)) && !sums.has(key) && (key != "" || !sums.askedAt(f.At))
+		return (off(f.Dir) || headless(f.At)) && !sums.has(agentfiles.CallID(key)) && (key != "" || !sums.askedAt(f.At))
 	}
 	part := s.Without(left)
 	c.Private += len(s.Requests) - len(part.Requests)

@@ -70,6 +70,14 @@ type comparison struct {
 	alike map[alike][]string
 	// ours are the ids of subagents.
 	ours map[string]bool
+	// paired are calls that have ended.
+	paired []paired
+}
+
+// paired is a call of the traces, and what the files say of it.
+type paired struct {
+	*call
+	file *agentfiles.Call
 }
 
 // differences names what differs. clean removes secrets, as it did from the traces.
@@ -345,7 +353,7 @@ func (c *comparison) compareTotal() {
 	if !c.uncounted && c.counted != spans {
 		for _, f := range c.files.Calls {
 			if f.Name != agentfiles.Script {
-				n += f.Times
+				n++
 			}
 		}
 		if n != c.counted {
@@ -356,7 +364,12 @@ func (c *comparison) compareTotal() {
 
 // compareCalls compares calls by their ids and, those without one, by their tools.
 func (c *comparison) compareCalls() {
-	byID, others, lost := pair(c.calls, func(q *call) string { return q.id }, c.files.Calls)
+	files := make(map[string][]*agentfiles.Call)
+	for key, f := range c.files.Calls {
+		id := agentfiles.CallID(key)
+		files[id] = append(files[id], f)
+	}
+	byID, others, lost := pair(c.calls, func(q *call) string { return q.id }, files)
 	var nameless, strangers []*call
 	for _, q := range others {
 		switch {
@@ -369,20 +382,19 @@ func (c *comparison) compareCalls() {
 		}
 	}
 	for id, ours := range byID {
-		c.compareCall(id, ours, c.files.Calls[id])
+		c.compareCall(id, ours, files[id])
 	}
 	for _, id := range lost {
-		f := c.files.Calls[id]
-		alike := func(q *call) bool { return sameTool(q.name, f.Name) }
-		if i := slices.IndexFunc(nameless, alike); i >= 0 {
-			nameless = slices.Delete(nameless, i, i+1)
-			continue
+		for _, f := range files[id] {
+			alike := func(q *call) bool { return sameTool(q.name, f.Name) }
+			if i := slices.IndexFunc(nameless, alike); i >= 0 {
+				nameless = slices.Delete(nameless, i, i+1)
+			} else if i := slices.IndexFunc(strangers, alike); i >= 0 && f.Unnamed {
+				strangers = slices.Delete(strangers, i, i+1)
+			} else {
+				c.note(Missing, c.runAt(f.At), "", "there", id)
+			}
 		}
-		if i := slices.IndexFunc(strangers, alike); i >= 0 && f.Unnamed {
-			strangers = slices.Delete(strangers, i, i+1)
-			continue
-		}
-		c.note(Missing, c.runAt(f.At), "", "there", id)
 	}
 	for _, q := range strangers {
 		c.note(Extra, q.run, "there", "", q.id)
@@ -395,25 +407,43 @@ func (c *comparison) compareCalls() {
 	c.addNoted("call")
 }
 
-func (c *comparison) compareCall(id string, ours []*call, f *agentfiles.Call) {
-	q := ours[0]
-	if len(ours) != f.Times {
-		kind := map[bool]Kind{true: Double, false: Missing}[len(ours) > f.Times]
-		c.note(kind, q.run, strconv.Itoa(len(ours))+" times", strconv.Itoa(f.Times)+" times", id)
+// compareCall compares the calls with an id: each of the files with the one of the traces that is
+// most like it, of these the first.
+func (c *comparison) compareCall(id string, ours []*call, files []*agentfiles.Call) {
+	if len(ours) != len(files) {
+		kind := map[bool]Kind{true: Double, false: Missing}[len(ours) > len(files)]
+		c.note(kind, ours[0].run, strconv.Itoa(len(ours))+" times", strconv.Itoa(len(files))+" times", id)
 	}
-	for _, q := range ours {
+	slices.SortStableFunc(ours, func(x, y *call) int { return x.start.Compare(y.start) })
+	slices.SortFunc(files, func(x, y *agentfiles.Call) int { return x.At.Compare(y.At) })
+	for _, f := range files[:min(len(files), len(ours))] {
+		unlike := func(q *call) (n int) {
+			for i, is := range []bool{outside(q, f), !sameTool(q.name, f.Name), (q.agent == "") != (f.Agent == "") || c.ours[f.Agent] && q.agent != f.Agent} {
+				if is {
+					n += 1 << i
+				}
+			}
+			return n
+		}
+		q := slices.MinFunc(ours, func(x, y *call) int { return unlike(x) - unlike(y) })
+		ours = slices.DeleteFunc(ours, func(other *call) bool { return other == q })
 		if !sameTool(q.name, f.Name) {
 			c.note(Name, q.run, q.name, f.Name, id)
 		}
-		if f.Times == 1 {
-			c.compareAgent(q.run, q.agent, f.Agent, id)
-			c.compareStatus(q, f)
-			// It began between its row and its result.
-			if f.Done.After(f.At) && (q.start.Before(f.At.Add(-early)) || q.start.After(f.Done.Add(early))) {
-				c.differ(Time, q.run, at(q.start), at(f.At), q.id)
-			}
+		c.compareAgent(q.run, q.agent, f.Agent, id)
+		c.compareStatus(q, f)
+		if outside(q, f) {
+			c.differ(Time, q.run, at(q.start), at(f.At), q.id)
+		}
+		if f.Done.After(f.At) && q.status != unfinished {
+			c.paired = append(c.paired, paired{q, f})
 		}
 	}
+}
+
+// outside reports a call that began at another time than between its row and its result.
+func outside(q *call, f *agentfiles.Call) bool {
+	return f.Done.After(f.At) && (q.start.Before(f.At.Add(-early)) || q.start.After(f.Done.Add(early)))
 }
 
 // sameTool compares names of tools. Hooks may put the name of a group before one.
@@ -444,32 +474,21 @@ func (c *comparison) compareStatus(q *call, f *agentfiles.Call) {
 // compareOrder finds calls that are the other way round: in the files one had ended before the
 // other was asked for, in the traces the other had.
 func (c *comparison) compareOrder() {
-	type pair struct {
-		*call
-		asked, done time.Time
-	}
-	var all []pair
-	for i := range c.calls {
-		q := &c.calls[i]
-		if f := c.files.Calls[q.id]; f != nil && f.Times == 1 && f.Done.After(f.At) && q.status != unfinished {
-			all = append(all, pair{q, f.At, f.Done})
-		}
-	}
-	byDone := slices.Clone(all)
-	slices.SortStableFunc(byDone, func(x, y pair) int { return x.done.Compare(y.done) })
-	slices.SortStableFunc(all, func(x, y pair) int { return x.asked.Compare(y.asked) })
-	var latest *pair
+	all, byDone := c.paired, slices.Clone(c.paired)
+	slices.SortStableFunc(byDone, func(x, y paired) int { return x.file.Done.Compare(y.file.Done) })
+	slices.SortStableFunc(all, func(x, y paired) int { return x.file.At.Compare(y.file.At) })
+	var latest *paired
 	done := 0
 	for i := range all {
 		q := &all[i]
-		for ; done < len(byDone) && byDone[done].done.Before(q.asked); done++ {
+		for ; done < len(byDone) && byDone[done].file.Done.Before(q.file.At); done++ {
 			if latest == nil || byDone[done].start.After(latest.start) {
 				latest = &byDone[done]
 			}
 		}
 		if latest != nil && q.end.Before(latest.start) {
 			c.add(Difference{
-				Trace: c.trace(q.run), Kind: Order, What: "call " + q.id, InTrace: "before call " + latest.id, InFiles: "after it", File: c.files.Calls[q.id].File,
+				Trace: c.trace(q.run), Kind: Order, What: "call " + q.id, InTrace: "before call " + latest.id, InFiles: "after it", File: q.file.File,
 				IDs: []string{q.id, latest.id},
 			})
 		}

@@ -112,7 +112,6 @@ func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, err
 	}
 	v, err := c.verdict(ctx, &p, files, from)
 	if err == nil && !from.IsZero() && !(v.Complete || weighty(v.Unknown) && v.equal()) {
-		whole = true
 		v, err = c.verdict(ctx, &p, files, time.Time{})
 	}
 	if err != nil || !whole || !v.equal() {
@@ -127,13 +126,13 @@ func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, err
 const settled = 2 * time.Second
 
 // unchanged returns since when files have to be read, and whether these and those that were
-// read before are all.
+// read before are all: an import since a later time leaves some out.
 func (c *ImportCheck) unchanged(ctx context.Context, p *Place, files *agentfiles.Files, traces int) (from time.Time, whole bool, err error) {
 	notes, err := p.Store.Imports(ctx, c.host)
 	for _, n := range notes {
 		at, _ := time.Parse(time.RFC3339Nano, n.Directory) // zero for another's note
 		if n.Dialect == noted && n.There+c.runs == traces && n.Stamp == fmt.Sprintln(p.Version, files.State(at)) {
-			return at, true, err
+			return at, !p.Since.After(at), err
 		}
 	}
 	return p.Since, p.Since.IsZero(), err

@@ -626,3 +626,55 @@ func TestEachChangeInTheFilesIsFound(t *testing.T) {
 	}
 	t.Logf("%d of %d cells found", found, cells)
 }
+
+// TestIDsThatComeAgainAreDifferentCalls has a model that counts the calls of each answer anew: the
+// calls of the session, and those after each change, have no difference, and each change is found.
+func TestIDsThatComeAgainAreDifferentCalls(t *testing.T) {
+	numbered := func(w []workTurn) []workTurn {
+		for i := range w {
+			for j := range w[i].steps {
+				for k := range w[i].steps[j].calls {
+					w[i].steps[j].calls[k].id = fmt.Sprint("call_", k)
+				}
+			}
+		}
+		return w
+	}
+	changes := append(slices.Clone(workChanges), workChanges[0])
+	changes[len(changes)-1].name, changes[len(changes)-1].do = "later call failed", func(w []workTurn) []workTurn {
+		w[2].steps[0].calls[0].failed = true
+		return w
+	}
+	for _, a := range agents.All() {
+		home := t.TempDir()
+		workFiles[a.Host](t, home, numbered(work()))
+		before := read(t, home)[0]
+		for _, c := range changes {
+			home := t.TempDir()
+			w := numbered(c.do(work()))
+			workFiles[a.Host](t, home, w)
+			after := read(t, home)[0]
+			for _, d := range after.differences(t, after.spans) {
+				if strings.Contains(d.What, "call") { // a change can leave half a turn
+					t.Errorf("%s: %s: %s", a.Host, c.name, d)
+				}
+			}
+			sums, calls := new(Sums), 0
+			sums.Add(after.spans...)
+			for _, turn := range w {
+				for _, step := range turn.steps {
+					calls += len(step.calls)
+				}
+			}
+			if len(sums.calls) != calls {
+				t.Errorf("%s: %s: %d calls in the traces, %d in the files", a.Host, c.name, len(sums.calls), calls)
+			}
+			if len(after.differences(t, before.spans)) == 0 {
+				t.Errorf("%s: %s is not found", a.Host, c.name)
+			}
+		}
+		for _, d := range before.differences(t, before.spans) {
+			t.Errorf("%s: %s", a.Host, d)
+		}
+	}
+}

@@ -450,7 +450,7 @@ func (l *log) addResult(r *row) {
 	text, code := copilot.Output(d.Members("result").Text("content"))
 	success, said := rawjson.Bool(d.Get("success"))
 	switch exit, ok := rawjson.Int(d.Members("shellExecution").Get("exitCode")); {
-	case failure.Text("code") == "denied":
+	case failure.Text("code") == "denied", failure.Text("code") == "rejected": // by a rule or a hook, by the user
 		res.Status = hook.ToolDenied
 	case failure != nil, said && !success, ok && exit != 0, code != "" && code != "0":
 		res.Status = hook.ToolFailed

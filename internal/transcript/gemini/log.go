@@ -18,7 +18,8 @@ import (
 // log adds the rows of one file of a session.
 type log struct {
 	*transcript.Log
-	// requests and tools are the places of the requests and of the results, by their ids.
+	// requests and tools are the places of the requests and of the results, by their ids, those of
+	// results behind the id of the request or of the agent.
 	requests, tools map[string]int
 	// agent is the subagent whose file is read, empty for the session's.
 	agent string
@@ -246,13 +247,14 @@ func (l *log) addTool(o rawjson.Object, asked *hook.Request) {
 	case "validating", "scheduled", "awaiting_approval", "executing":
 		r.At = time.Time{} // it has not ended
 	}
-	if i, again := l.tools[l.agent+"/"+id]; again {
+	key := asked.ID + "/" + id // some models count the calls of each answer anew
+	if i, again := l.tools[key]; again {
 		if !r.At.IsZero() || l.Results[i].At.IsZero() {
 			l.Results[i] = r
 		}
 		return
 	}
-	l.tools[l.agent+"/"+id] = len(l.Results)
+	l.tools[key], l.tools[l.agent+"/"+id] = len(l.Results), len(l.Results)
 	l.Results = append(l.Results, r)
 	asked.ToolCallIDs = append(asked.ToolCallIDs, id)
 	if agent := o.Text("agentId"); agent != "" {

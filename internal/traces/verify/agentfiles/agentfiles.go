@@ -58,8 +58,9 @@ func LacksOf(host string) Lacks { return forms[host].lacks }
 // Session is what the files say of one session, and of its subagents.
 type Session struct {
 	Requests map[string]*Request
-	Calls    map[string]*Call
-	Prompts  []*Prompt
+	// Calls are by their ids, from the second one with an id on with a number: see [CallID].
+	Calls   map[string]*Call
+	Prompts []*Prompt
 	// Results are the ids of results without a call.
 	Results map[string]bool
 	// Turns are what the prompts and the host's own words began.
@@ -73,7 +74,9 @@ type Session struct {
 	Unsummed bool
 
 	prompts map[string]bool
-	rank    [2]int
+	// times counts the calls with an id.
+	times map[string]int
+	rank  [2]int
 	// owned reports a file that is the session's, copied that rows say that they are copies, and
 	// holders are the sessions in whose files it is.
 	owned   bool
@@ -126,9 +129,13 @@ type Call struct {
 	// DoneIn is the folder of the result, which is Hidden if nothing is recorded there.
 	DoneIn string
 	Hidden bool
-	// Times counts the calls of one session that have this id, more than one where ids are
-	// short and agents have their own.
-	Times int
+}
+
+// CallID is the id of the call with a key in Session.Calls. Some models count the calls of each
+// answer anew, so that a session has an id several times.
+func CallID(key string) string {
+	id, _, _ := strings.Cut(key, "\n")
+	return id
 }
 
 // Status is what a result says of its call. Of two results of a call the greater counts.

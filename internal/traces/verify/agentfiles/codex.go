@@ -74,10 +74,11 @@ func (o ends) text() string {
 	return strings.TrimPrefix(text, `"`)
 }
 
-// codexExit finds the exit code in the text of a command's output, codexLeft the session of
-// one that was left running, and codexAsked that of a later question about it.
+// codexExit finds the exit code in the head of a command's output, or behind the output of the
+// versions that wrote JSON, codexLeft the session of one that was left running, and codexAsked
+// that of a later question about it.
 var (
-	codexExit  = regexp.MustCompile(`(?m)^(?:Exit code:|Process exited with code) (-?\d+)|"exit_code":\s*(-?\d+)`)
+	codexExit  = regexp.MustCompile(`\AExit code: (-?\d+)|(?m:^Process exited with code) (-?\d+)|(?s:\A\{"output":.*"exit_code":\s*(-?\d+))`)
 	codexLeft  = regexp.MustCompile(`(?m)^(?:Process|Script) running with (session|cell) ID (\d+)`)
 	codexAsked = regexp.MustCompile(`(session|cell)_id[\\": ]+(\d+)`)
 )
@@ -93,8 +94,12 @@ var (
 func codexStatus(text string) Status {
 	begins := func(start string) bool { return strings.HasPrefix(text, start) }
 	var m []string
-	if strings.Contains(text, "code") {
-		m = codexExit.FindStringSubmatch(text)
+	head, _, _ := strings.Cut(text, "\nOutput:")
+	if begins("{") {
+		head = text
+	}
+	if strings.Contains(head, "code") {
+		m = codexExit.FindStringSubmatch(head)
 	}
 	switch {
 	case codexDenials.MatchString(text):
@@ -107,7 +112,7 @@ func codexStatus(text string) Status {
 		return Failed
 	case begins("Script "):
 		return Unstated
-	case m != nil && cmp.Or(m[1], m[2]) != "0":
+	case m != nil && m[1]+m[2]+m[3] != "0":
 		return Bad
 	case m != nil:
 		return OK
@@ -271,7 +276,7 @@ func (c *codexFile) nested(it *codexItem) {
 	if strings.HasPrefix(it.CallID, "exec-") {
 		c.call(it.CallID, codexTools[it.Type])
 		c.result(it.CallID, statusIf(it.Success != nil && !*it.Success))
-	} else if call := c.of().Calls[it.CallID]; call != nil {
+	} else if call := c.of().newest(it.CallID, c.agent); call != nil {
 		call.Answered = true // its output may be lost
 	}
 }
@@ -340,7 +345,7 @@ func (c *codexFile) completed(it *codexItem) {
 	if strings.HasPrefix(it.Item.ID, "exec-") && name != "" {
 		c.call(it.Item.ID, name)
 	}
-	if call := c.of().Calls[it.Item.ID]; call != nil && it.Item.Status != "in_progress" {
+	if call := c.of().newest(it.Item.ID, c.agent); call != nil && it.Item.Status != "in_progress" {
 		call.Answered = true // its output may be lost
 		switch it.Item.Status {
 		case "completed":

@@ -18,7 +18,7 @@ func (out *Reading) Of(id string) *Session {
 }
 
 func newSession() *Session {
-	return &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Results: make(map[string]bool), prompts: make(map[string]bool)}
+	return &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Results: make(map[string]bool), prompts: make(map[string]bool), times: make(map[string]int)}
 }
 
 // Give gives the prompts of which is reports true, and the turns that they began, to another
@@ -156,11 +156,9 @@ func (out *Reading) merge(id string, s *Session) {
 	for id, q := range s.Requests {
 		old.addRequest(s.rank[0], id, q)
 	}
-	for id, c := range s.Calls {
-		if have := old.Calls[id]; have != nil {
-			if c.File != "" && have.File != "" && !c.copies(id, &have.Fact) {
-				have.Times++
-			}
+	for key, c := range s.Calls {
+		id := CallID(key)
+		if have := old.copyOf(id, c); have != nil {
 			have.shared(c.Agent)
 			have.copied = have.copied && c.copied
 			have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
@@ -170,7 +168,7 @@ func (out *Reading) merge(id string, s *Session) {
 			}
 			continue
 		}
-		old.Calls[id] = c
+		old.addCall(id, c)
 	}
 	for _, p := range s.Prompts {
 		old.addPrompt(s.rank[1], p)
@@ -182,6 +180,16 @@ func (out *Reading) merge(id string, s *Session) {
 		old.Began = s.Began
 	}
 	old.Ended = later(old.Ended, s.Ended)
+}
+
+// copyOf is the call that one with an id is a copy of, nil if there is none.
+func (s *Session) copyOf(id string, c *Call) *Call {
+	for n := range s.times[id] {
+		if have := s.Calls[callKey(id, n+1)]; c.File == "" || have.File == "" || c.copies(id, &have.Fact) {
+			return have
+		}
+	}
+	return nil
 }
 
 // shared notes that another agent's file has it as well, so that it may be of either.
@@ -282,9 +290,9 @@ func (out *Reading) once() {
 				case c.copied != copied:
 					return false
 				case c.File == "":
-					s.Results[key] = true
+					s.Results[CallID(key)] = true
 					return true
-				case first != nil && !c.copies(key, first):
+				case first != nil && !c.copies(CallID(key), first):
 					calls[key] = &c.Fact
 					return false
 				}

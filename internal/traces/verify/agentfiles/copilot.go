@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 type copilotUsage struct {
@@ -25,10 +23,10 @@ type copilotRow struct {
 
 		Context        struct{ CWD string }
 		OutputTokens   *float64
-		Success        bool
+		Success        *bool
 		Error          struct{ Code string }
 		ShellExecution struct{ ExitCode int }
-		Result         jsontext.Value
+		Result         struct{ Content ends }
 		Usage          copilotUsage
 		Output         struct{ Decision, Reason string }
 		ToolRequests   []struct{ ToolCallID, Name string }
@@ -133,14 +131,14 @@ func (c *copilotFile) shutdown(row *copilotRow) {
 	}
 }
 
-// copilotExit is behind the output of a command that failed, in versions until 1.0.18.
-var copilotExit = regexp.MustCompile(`exited with exit code -?[1-9]\d*>"`)
+// copilotExit is behind the output of a command that failed, in the words of several versions.
+var copilotExit = regexp.MustCompile(`<(?:exited|shellId: [^<>]* completed|command with id: [^<>]* exited) with exit code -?[1-9]\d*>"$`)
 
 func copilotStatus(row *copilotRow) Status {
 	switch d := &row.Data; {
 	case d.Error.Code == "denied" || d.Error.Code == "rejected":
 		return Denied
-	case !d.Success || d.ShellExecution.ExitCode != 0 || copilotExit.Match(d.Result):
+	case d.Success != nil && !*d.Success || d.ShellExecution.ExitCode != 0 || copilotExit.MatchString(string(d.Result.Content)):
 		return Failed
 	}
 	return OK

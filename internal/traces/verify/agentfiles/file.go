@@ -293,15 +293,43 @@ func (r *file) failure(id string) {
 
 // call adds a call of a tool, or returns the one that is known.
 func (r *file) call(id, name string) *Call {
-	s := r.of()
-	c := s.Calls[id]
-	if c == nil {
+	c, f := r.of().newest(id, r.agent), r.fact()
+	if c == nil || c.File != "" && r.over(c) && !f.copies(id, &c.Fact) {
 		r.works()
-		c = &Call{Fact: r.fact(), Times: 1}
-		s.Calls[id] = c
+		c = &Call{Fact: f}
+		r.of().addCall(id, c)
 	}
 	c.Name = cmp.Or(c.Name, name)
 	return c
+}
+
+// over reports that a call of the same id as a known one is another: that has ended, or is of
+// another agent or turn.
+func (r *file) over(c *Call) bool {
+	return c.Answered || c.Agent != r.agent || r.turn != nil && c.At.Before(r.turn.At)
+}
+
+// newest is the last call with an id: of an agent, else of any. It is nil if there is none.
+func (s *Session) newest(id, agent string) *Call {
+	for n := s.times[id]; n > 0; n-- {
+		if c := s.Calls[callKey(id, n)]; c.Agent == agent {
+			return c
+		}
+	}
+	return s.Calls[callKey(id, s.times[id])]
+}
+
+func (s *Session) addCall(id string, c *Call) {
+	s.times[id]++
+	s.Calls[callKey(id, s.times[id])] = c
+}
+
+// callKey is the key of a call by its number among those with its id.
+func callKey(id string, n int) string {
+	if n > 1 {
+		return fmt.Sprintf("%s\n%d", id, n)
+	}
+	return id
 }
 
 // works notes a request or a call: of the main agent, it belongs to the turn.
@@ -318,11 +346,11 @@ func (r *file) works() {
 
 // result notes a result, of a call that the session's files have.
 func (r *file) result(id string, status Status) {
-	c := r.of().Calls[id]
+	c := r.of().newest(id, r.agent)
 	if c == nil {
-		c = &Call{Fact: r.fact(), Times: 1}
+		c = &Call{Fact: r.fact()}
 		c.File = "" // a result alone is no call
-		r.of().Calls[id] = c
+		r.of().addCall(id, c)
 	}
 	c.Answered, c.Done, c.DoneIn, c.Status = true, r.at, r.dir(), max(c.Status, status)
 	r.lasts()
