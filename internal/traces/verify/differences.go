@@ -332,8 +332,10 @@ func (c *comparison) compareCounts(ours, theirs store.Usage, bare int64, add fun
 		kind         Kind
 		ours, theirs int64
 	}{
-		{Input, ours.Input, theirs.Input}, {Output, ours.Output, theirs.Output},
-		{CacheRead, ours.CacheRead, theirs.CacheRead}, {CacheWrite, ours.CacheWrite, theirs.CacheWrite},
+		{Input, ours.Input, theirs.Input},
+		{Output, ours.Output, theirs.Output},
+		{CacheRead, ours.CacheRead, theirs.CacheRead},
+		{CacheWrite, ours.CacheWrite, theirs.CacheWrite},
 	} {
 		if n.ours != n.theirs {
 			add(n.kind, strconv.FormatInt(n.ours, 10), strconv.FormatInt(n.theirs, 10))
