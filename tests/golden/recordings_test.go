@@ -66,13 +66,13 @@ func TestRecordingsOfTrouble(t *testing.T) {
 					if events == nil {
 						continue // the recording has the files alone
 					}
-					b, runs := build(events, nil)
+					b, _ := build(events, nil)
 					for i, r := range b.Runs(events[len(events)-1].StoredAt.Add(2 * time.Second)) {
 						if !r.Ended {
 							t.Errorf("%s: run %d has not ended, so that it is not delivered", way, i+1)
 						}
 					}
-					b, runs = build(events, tr)
+					b, runs := build(events, tr)
 					fmt.Fprintf(&got, "session %s by %s:\n%s", s.id, way, outline(t, b, runs, tr))
 					var spans []*tracepb.ResourceSpans
 					for _, r := range runs {
