@@ -36,7 +36,8 @@ func TestBothReadingsFindHowCallsEnded(t *testing.T) {
 		`"success":false,"error":{"code":"rejected","message":"The user rejected this tool call."}`: denied,
 		`"success":false,"error":{"code":"denied","message":"no"}`:                                  denied,
 		`"success":false,"error":{"code":"failure","message":"no"}`:                                 failed,
-		`"result":{"content":"ok"}`:                                                                 "",
+
+		`"result":{"content":"ok"}`: "",
 	} {
 		one("copilot", text, want, map[string]string{".copilot/session-state/c1/events.jsonl": copilotRows(
 			`session.start","data":{"sessionId":"c1","context":{"cwd":"/w"}}`, `user.message","data":{"content":"go on","interactionId":"i"}`,
