@@ -194,19 +194,19 @@ func (p payload) tool() *hook.Tool {
 // the output of a command, "<shellId: 0 completed with exit code 3>", and the command's
 // exit code, empty if there is none. Codes but 0 stay in the text. Until 1.0.18 the line
 // was "<exited with exit code 3>", or had "command with id: 0 exited".
-func Output(told string) (text, code string) {
-	at := strings.LastIndexByte(told, '<')
+func Output(answer string) (text, code string) {
+	at := strings.LastIndexByte(answer, '<')
 	if at < 0 {
-		return told, ""
+		return answer, ""
 	}
-	line, rest, _ := strings.Cut(told[at:], " with exit code ")
+	line, rest, _ := strings.Cut(answer[at:], " with exit code ")
 	code, ended := strings.CutSuffix(rest, ">")
 	shell := strings.HasPrefix(line, "<shellId: ") && strings.HasSuffix(line, " completed")
 	command := strings.HasPrefix(line, "<command with id: ") && strings.HasSuffix(line, " exited")
 	if !ended || strings.Trim(code, "-0123456789") != "" || !shell && !command && line != "<exited" {
-		return told, ""
+		return answer, ""
 	}
-	if text = strings.TrimSuffix(told[:at], "\n"); code != "0" {
+	if text = strings.TrimSuffix(answer[:at], "\n"); code != "0" {
 		text = hook.Lines(text, "Exit Code: "+code)
 	}
 	return text, code

@@ -603,7 +603,7 @@ func TestSinceDryRunAndOff(t *testing.T) {
 	if rep.Runs != 0 || rep.Skipped.SwitchedOff != 2 {
 		t.Errorf("projects that switched recording off: %+v", rep)
 	}
-	// A workspace of several folders, and a session that nobody knows the folder of.
+	// A workspace of several folders, and a session whose folder is unknown.
 	roots, nowhere := turns(3), turns(3)
 	roots.Cwd, roots.Folders = "/on", []string{"/on", "/home/dev/project"}
 	if rep = w.run(im, of("roots", DialectClaude, roots)); rep.Runs != 0 || rep.Skipped.SwitchedOff != 1 {

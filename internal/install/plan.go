@@ -169,7 +169,7 @@ func (p *Plan) RemoveLeft(place string, dirs ...string) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Path == path }) {
+		if !was.Missing() && !slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Path == path }) {
 			p.Actions = append(p.Actions, Action{Op: OpRemove, Place: place, Path: path, Was: was, Reason: "a copy that a killed install has left"})
 		}
 	}

@@ -92,7 +92,7 @@ type Spec struct {
 	// be asked. If nil, the agent runs them. TrustHint says how the user trusts hooks.
 	Untrusted func(ctx context.Context, dir string) string
 	TrustHint string
-	// NoTrust follows TrustHint: what to do where nobody can be asked.
+	// NoTrust follows TrustHint: what to do where the agent has no prompt for it.
 	NoTrust string
 	// Note is what else the help of the install says.
 	Note string
