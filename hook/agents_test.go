@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -30,5 +31,26 @@ func TestArgument(t *testing.T) {
 		if got := AgentOf(host).Argument(); got != want {
 			t.Errorf("%s: %q, want %q", host, got, want)
 		}
+	}
+}
+
+// TestFactsThatAgentsAndTracesGoBy are those that agents document and that traces have had.
+func TestFactsThatAgentsAndTracesGoBy(t *testing.T) {
+	want := map[string]string{
+		"cline":       "cline-hook true 200 300 ToolError [CLINE_DIR CLINE_DATA_DIR] ",
+		"claude-code": "claude-hook false 500 500 ToolFailure [CLAUDE_CONFIG_DIR] claude --resume",
+		"qwen-code":   "claude-hook false 500 500 ToolFailure [QWEN_HOME QWEN_RUNTIME_DIR] qwen --resume",
+		"codex":       "claude-hook false 500 500 ToolFailure [CODEX_HOME] codex resume",
+		"copilot-cli": "claude-hook false 500 500 ToolFailure [COPILOT_HOME] copilot --resume",
+		"gemini-cli":  "claude-hook false 500 500 ToolFailure [GEMINI_CLI_HOME] gemini --resume",
+		"opencode":    "claude-hook false 500 500 ToolFailure [OPENCODE_DB] opencode --session",
+	}
+	for _, a := range Agents() {
+		if got := fmt.Sprint(a.Program, " ", a.Tasks, " ", a.MaxInput, " ", a.MaxOutput, " ", a.ToolError, " ", a.Folders, " ", a.Resume); got != want[a.Host] {
+			t.Errorf("%s: %s, want %s", a.Host, got, want[a.Host])
+		}
+	}
+	if len(Agents()) != len(want) {
+		t.Errorf("%d agents, want %d", len(Agents()), len(want))
 	}
 }

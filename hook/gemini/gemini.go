@@ -176,19 +176,19 @@ var reported = [...]string{"Error", "Exit Code", "Signal", "Background PIDs", "P
 // the output alone, or the end of it.
 func shell(report string, displayed []byte) (output, code string) {
 	const tail = "\n</untrusted_context>"
-	text, note := strings.TrimPrefix(report, "<untrusted_context>\n"), ""
-	if end := strings.LastIndex(text, tail); len(text) < len(report) && end >= 0 {
+	text, note, large := report, "", ""
+	if strings.HasPrefix(report, "Output too large. ") { // a line before the whole report
+		large, text, _ = strings.Cut(report, "\n")
+	}
+	text, wrapped := strings.CutPrefix(text, "<untrusted_context>\n")
+	if end := strings.LastIndex(text, tail); wrapped && end >= 0 {
 		// What follows is a note, such as that a hook changed the command.
 		text, note = text[:end], strings.TrimLeft(text[end+len(tail):], "\n")
 	}
-	// Versions until 2025 name the command and its folder first; a line says what was left out.
+	// Versions until 2025 name the command and its folder first.
 	before, text, found := strings.Cut("\n"+text, "\nOutput: ")
-	large := strings.HasPrefix(before, "\nOutput too large. ")
-	if !found || before != "" && !large && !strings.HasPrefix(before, "\nCommand: ") {
+	if !found || before != "" && !strings.HasPrefix(before, "\nCommand: ") {
 		return report, ""
-	}
-	if large {
-		note = before[1:]
 	}
 	from := outputEnd(text, strings.TrimSpace(screen(displayed)))
 	kept := []string{text[:from]}
@@ -205,7 +205,7 @@ func shell(report string, displayed []byte) (output, code string) {
 			kept = append(kept, line)
 		}
 	}
-	return hook.Lines(append(kept, note)...), code
+	return hook.Lines(append(kept, note, large)...), code
 }
 
 // outputEnd returns where a command's output ends in a text that the report's lines

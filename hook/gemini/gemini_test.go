@@ -66,6 +66,10 @@ func TestEndsOfCalls(t *testing.T) {
 			hook.ToolFailed, "oops\nmore\nExit Code: 3\nOutput too large. For full output see: /tmp/x", "oops\nmore\nExit Code: 3\nOutput too large. For full output see: /tmp/x",
 		},
 		{
+			"a command with a long output, since 2026-06", "run_shell_command", `{"llmContent":"Output too large. For full output see: /tmp/x\n<untrusted_context>\nOutput: oops\nExit Code: 3\nProcess Group PGID: 12\n</untrusted_context>\n\nA hook changed it."}`,
+			hook.ToolFailed, "oops\nExit Code: 3\nA hook changed it.\nOutput too large. For full output see: /tmp/x", "oops\nExit Code: 3\nA hook changed it.\nOutput too large. For full output see: /tmp/x",
+		},
+		{
 			"a command that fails, in 2025", "run_shell_command", `{"llmContent":"Command: go test\nDirectory: (root)\nOutput: oops\nError: (none)\nExit Code: 1\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 12"}`,
 			hook.ToolFailed, "oops\nExit Code: 1", "oops\nExit Code: 1",
 		},

@@ -201,7 +201,11 @@ func (p *Payload) unknownTool() error {
 	}
 	for _, t := range Tools() {
 		if t.Claude == p.Tool && in(t, p.Dialect) {
-			return wrong("%s %s: that is Claude Code's name; Cline's is %s, such as %s '%s'", FieldTool, p.Tool, t.Name, FieldInput, t.Example)
+			whose := "Claude Code's name"
+			if p.Tool == "BrowserAction" || p.Tool == "ListCodeDefinitionNames" { // Claude Code has none like these
+				whose = "its name in hooks"
+			}
+			return wrong("%s %s: that is %s; Cline's is %s, such as %s '%s'", FieldTool, p.Tool, whose, t.Name, FieldInput, t.Example)
 		}
 	}
 	if p.Input == nil {

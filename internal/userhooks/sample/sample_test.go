@@ -198,6 +198,8 @@ func TestCompleteRejectsContradictions(t *testing.T) {
 		{"PreToolUse", "classic", "run_commands", "--tool run_commands: with --dialect classic it is execute_command"},
 		{"PreToolUse", "sdk", "list_files", "--tool list_files: with --dialect sdk there is none"},
 		{"PreToolUse", "sdk", "Bash", "--tool Bash: that is Claude Code's name; Cline's is run_commands"},
+		{"PreToolUse", "classic", "BrowserAction", "--tool BrowserAction: that is its name in hooks; Cline's is browser_action"},
+		{"PreToolUse", "classic", "ListCodeDefinitionNames", "--tool ListCodeDefinitionNames: that is its name in hooks; Cline's is list_code_definition_names"},
 		{"PreToolUse", "", "", "--tool: want a Cline tool"},
 	} {
 		m, err := FindEvent(tt.event)
