@@ -50,9 +50,12 @@ func Shorten(text string, l Limit) (short string, left int) {
 		return s.out, 0
 	}
 	least := min(keep, cmp.Or(l.Least, 12))
-	s.keep, s.elements = least, 1
-	s.raise(&s.members, 0, most)
-	s.raise(&s.elements, 0, most)
+	s.keep = least
+	s.raise(&s.elements, 1, most)
+	if !s.fits() {
+		s.raise(&s.members, 0, most)
+		s.raise(&s.elements, 0, most)
+	}
 	s.raise(&s.keep, least, keep)
 	if !s.fits() {
 		s.raise(&s.keep, 0, least)

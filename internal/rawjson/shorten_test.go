@@ -26,6 +26,8 @@ func TestShorten(t *testing.T) {
 		{"strings that are words stay", `[{"role":"assistant","a":"` + long + `"},{"role":"user"}]`, Limit{Max: 62, Least: 9, Characters: true}, `[{"a":"xxxxxxxxxxxxxxxx…","role":"assistant"},{"role":"user"}]`, 0},
 		{"each string", `["` + long + `",["12345"]]`, Limit{Each: 5, Characters: true}, `["xxxx…",["12345"]]`, 0},
 		{"elements before members", `{"a":[1,2,3,4,5,6,7,8,9,10,11,12],"b":1,"c":true}`, Limit{Max: 40, Characters: true}, `{"a":[1,2,3,4,5,{"…":7}],"b":1,"c":true}`, 7},
+		{"lists that a count would make longer", `{"a":[1,2],"b":[1,2],"c":[1,2],"z":"` + long + `"}`, Limit{Max: 54, Characters: true}, `{"a":[1,2],"b":[1,2],"c":[1,2],"z":"` + strings.Repeat("x", 15) + `…"}`, 0},
+		{"some lists that a count would make longer", `{"a":[1,2],"b":[1,2],"c":[1,2],"z":[1,2,3,4,5,6,7,8]}`, Limit{Max: 49, Characters: true}, `{"a":[1,2],"b":[1,2],"c":[1,2],"z":[1,2,{"…":6}]}`, 6},
 		{"of each list as many", `[[1,2,3,4,5,6,7,8],[1,2,3,4,5,6,7,8]]`, Limit{Max: 32, Characters: true}, `[[1,2,{"…":6}],[1,2,{"…":6}]]`, 12},
 		{"members", `{"a":1,"b":2,"c":3,"d":4,"e":5}`, Limit{Max: 20, Characters: true}, `{"a":1,"b":2,"…":3}`, 3},
 		{"a long name", `{"` + long + `":1,"b":2}`, Limit{Max: 20, Characters: true}, `{"b":2,"…":1}`, 1},

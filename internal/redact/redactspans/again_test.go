@@ -30,6 +30,9 @@ func TestCleanAgainRemovesWhatWasRemovedElsewhere(t *testing.T) {
 	}{
 		{"a password of the environment in an answer", "DB_PASSWORD=hunter2-prod", []string{said, `[{"content":"Your password is hunter2-prod, keep it."}]`}, "is [REDACTED:assigned-secret], keep"},
 		{"in an escaped line", "DB_PASSWORD=hunter2-prod", []string{result, `{"a":"x\nhunter2-prod\ny"}`}, `x\n[REDACTED:assigned-secret]\ny`},
+		{"the command of a hook that denied a call", "DB_PASSWORD=hunter2-prod", []string{"hookspan.hook.denied_by", "guard.sh hunter2-prod"}, "guard.sh [REDACTED:assigned-secret]"},
+		{"the command of a hook that stopped a run", "DB_PASSWORD=hunter2-prod", []string{said, "use hunter2-prod now", "hookspan.hook.stopped_by", "guard.sh hunter2-prod"}, "use [REDACTED:assigned-secret] now"},
+		{"the command at the end of a task", "DB_PASSWORD=hunter2-prod", []string{said, "use hunter2-prod now", "hookspan.completion.command", "login hunter2-prod"}, "use [REDACTED:assigned-secret] now"},
 		{"a part of a longer word", "DB_PASSWORD=hunter2-prod", []string{result, "hunter2-production"}, "hunter2-production"},
 		{"the name of a branch", "DB_PASSWORD=hunter2-prod", []string{said, "use hunter2-prod now", branch, "hunter2-prod"}, "use hunter2-prod now"},
 		{"a folder", "DB_PASSWORD=hunter2-prod", []string{said, "use hunter2-prod now", path, "/srv/hunter2-prod"}, "use hunter2-prod now"},

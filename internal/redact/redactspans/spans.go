@@ -97,6 +97,7 @@ func (a *again) attributes(attrs []*commonpb.KeyValue) {
 var ofTexts = []string{
 	string(semconv.GenAIToolCallArgumentsKey), string(semconv.GenAIToolCallResultKey), string(semconv.ExceptionMessageKey),
 	"input.value", "output.value", "hookspan.text", "hookspan.hook.command", "hookspan.hook.reason",
+	"hookspan.hook.denied_by", "hookspan.hook.stopped_by", "hookspan.completion.command",
 }
 
 // name drops the values that are in a name.

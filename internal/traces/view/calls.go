@@ -171,7 +171,7 @@ func (a *Arguments) Files() (out []string) {
 	}
 	switch reads := a.tool == "read_files"; {
 	case reads && a.value == nil:
-		add(strings.Trim(a.Text, `"`))
+		add(cmp.Or(rawjson.Unquote([]byte(a.Text)), strings.Trim(a.Text, `"`)))
 	case reads || a.members != nil:
 		named(a.value, 0)
 	}

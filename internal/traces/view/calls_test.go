@@ -58,6 +58,7 @@ func TestEachFileOfACallIsFound(t *testing.T) {
 		{"read_files", `{"files":"src/a.go"}`},
 		{"read_files", `{"file_paths":["src/a.go"]}`},
 		{"read_files", `"src/a.go"`},
+		{"read_files", `"src\\a.go"`},
 		{"read_files", `src/a.go`},
 		{"read_files", `["src/a.go"]`},
 		{"read_many_files", `{"paths":["lib/b.go","src/a.go"]}`},
