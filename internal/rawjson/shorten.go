@@ -51,10 +51,16 @@ func Shorten(text string, l Limit) (short string, left int) {
 	}
 	least := min(keep, cmp.Or(l.Least, 12))
 	s.keep = least
-	s.raise(&s.elements, 1, most)
-	if !s.fits() {
-		s.raise(&s.members, 0, most)
-		s.raise(&s.elements, 0, most)
+	if fits, left := s.fits(), s.left; !fits {
+		s.elements = 1
+		if fits = s.fits(); s.left > left { // else no list has several elements
+			s.raise(&s.elements, 1, most)
+			fits = s.fits()
+		}
+		if !fits {
+			s.raise(&s.members, 0, most)
+			s.raise(&s.elements, 0, most)
+		}
 	}
 	s.raise(&s.keep, least, keep)
 	if !s.fits() {

@@ -5,9 +5,11 @@ import (
 	"testing"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/redact"
 )
 
@@ -57,5 +59,16 @@ func TestCleanAgainRemovesWhatWasRemovedElsewhere(t *testing.T) {
 				t.Errorf("%d values belong to another task", len(other))
 			}
 		})
+	}
+}
+
+func TestCleanAgainKeepsTheNamesInLists(t *testing.T) {
+	r := redact.New(nil)
+	m := r.Memory()
+	m.Clean("DB_PASSWORD=hunter2-prod", 0)
+	in := attributes("gen_ai.output.messages", "use hunter2-prod now")
+	in.Resource = &resourcepb.Resource{Attributes: []*commonpb.KeyValue{otlp.Strings("hookspan.workspace.folders", []string{"/srv/a", "/srv/hunter2-prod"})}}
+	if got := CleanAgain(r, in, m.Values(func(int64) bool { return true })); !proto.Equal(got, in) {
+		t.Errorf("got %v", got)
 	}
 }

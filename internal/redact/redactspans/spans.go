@@ -84,7 +84,9 @@ func (a *again) message(m *tracepb.ResourceSpans) {
 func (a *again) attributes(attrs []*commonpb.KeyValue) {
 	for _, kv := range attrs {
 		if v, ok := kv.GetValue().GetValue().(*commonpb.AnyValue_StringValue); !ok {
-			continue
+			for _, e := range kv.GetValue().GetArrayValue().GetValues() { // such as a workspace's folders
+				a.name(e.GetStringValue())
+			}
 		} else if slices.Contains(messages, kv.GetKey()) || slices.Contains(ofTexts, kv.GetKey()) {
 			a.text(&v.StringValue)
 		} else {
