@@ -53,7 +53,8 @@ func Shorten(text string, l Limit) (short string, left int) {
 	s.keep = least
 	if fits, left := s.fits(), s.left; !fits {
 		s.elements = 1
-		if fits = s.fits(); s.left > left { // else no list has several elements
+		fits = s.fits()
+		if s.left > left { // else no list has several elements
 			s.raise(&s.elements, 1, most)
 			fits = s.fits()
 		}
