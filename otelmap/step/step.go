@@ -154,9 +154,12 @@ type Failure struct {
 	Message, Whole string
 }
 
-// Failure returns how the span failed.
+// Failure returns how the span failed. An exception in a span that did not was handled.
 func (s Step) Failure() Failure {
 	f := Failure{Kind: s.attrs().text(otelmap.KeyErrorType), Message: s.span.GetStatus().GetMessage()}
+	if f.Kind == "" && !s.Failed() {
+		return Failure{}
+	}
 	for _, e := range s.span.GetEvents() {
 		if e.GetName() == otelmap.EventException {
 			kind, message := EventOf(e).Exception()

@@ -29,8 +29,8 @@ func (a attrs) tokens(key string) (int64, bool) {
 	return a.count(otelmap.RunKey(key))
 }
 
-func (a attrs) cost() (float64, bool) {
-	v, ok := otlp.Find(a, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue)
+func (a attrs) amount(key string) (float64, bool) {
+	v, ok := otlp.Find(a, key).GetValue().(*commonpb.AnyValue_DoubleValue)
 	if !ok || !(v.DoubleValue >= 0 && v.DoubleValue <= math.MaxFloat64) {
 		return 0, false
 	}
@@ -41,7 +41,7 @@ func (a attrs) cost() (float64, bool) {
 func (a attrs) usage() *Usage {
 	in, okIn := a.tokens(otelmap.KeyInputTokens)
 	out, okOut := a.tokens(otelmap.KeyOutputTokens)
-	cost, priced := a.cost()
+	cost, priced := a.amount(otelmap.KeyCost)
 	if !okIn && !okOut && !priced {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (s Step) CacheRead() (int64, bool) { return s.attrs().tokens(otelmap.KeyCac
 func (s Step) CacheWrite() (int64, bool) { return s.attrs().tokens(otelmap.KeyCacheWriteTokens) }
 
 // Cost is in US dollars.
-func (s Step) Cost() (float64, bool) { return s.attrs().cost() }
+func (s Step) Cost() (float64, bool) { return s.attrs().amount(otelmap.KeyCost) }
 
 // Requests counts the run's requests to the model.
 func (s Step) Requests() (int64, bool) { return s.attrs().count(otelmap.KeyLLMRequests) }
