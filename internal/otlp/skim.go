@@ -7,6 +7,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // Skimmer decodes of encoded spans what a list of many needs: ids, name, times, flags,
@@ -36,8 +37,7 @@ type attribute struct {
 	flag   commonpb.AnyValue_BoolValue
 }
 
-// NewSkimmer returns a skimmer that keeps the attributes of keys, with their values if they
-// are strings, numbers or booleans.
+// NewSkimmer returns a skimmer that keeps the attributes of keys.
 func NewSkimmer(keys []string) *Skimmer {
 	k := &Skimmer{keys: make(map[string]bool), texts: make(map[string]string)}
 	for _, name := range keys {
@@ -181,7 +181,10 @@ func (k *Skimmer) attribute(to *[]*commonpb.KeyValue, message []byte) bool {
 			a.real.DoubleValue = math.Float64frombits(v)
 			a.value.Value = &a.real
 		default:
-			a.value.Value = nil
+			var v commonpb.AnyValue
+			if proto.Unmarshal(value, &v) == nil {
+				a.value.Value = v.Value
+			}
 		}
 		return true
 	})

@@ -33,7 +33,7 @@ func TestSkimmerKeepsWhatIsChosen(t *testing.T) {
 	k := NewSkimmer([]string{"tool", "count", "cost", "odd", "list"})
 	want := &tracepb.Span{
 		SpanId: bytes.Repeat([]byte{8}, 8), ParentSpanId: bytes.Repeat([]byte{9}, 8), Flags: 0x101, Name: "execute_tool", StartTimeUnixNano: 1 << 60, EndTimeUnixNano: 1<<60 + 5,
-		Attributes: []*commonpb.KeyValue{String("tool", "bash"), Int("count", -3), Float("cost", 0.25), Bool("odd", true), {Key: "list", Value: &commonpb.AnyValue{}}},
+		Attributes: []*commonpb.KeyValue{String("tool", "bash"), Int("count", -3), Float("cost", 0.25), Bool("odd", true), Strings("list", []string{"x"})},
 		Events:     []*tracepb.Span_Event{{Name: "hook", TimeUnixNano: 1<<60 + 1, Attributes: []*commonpb.KeyValue{String("tool", "deny")}}, {Name: "note"}},
 		Status:     &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "exit code 1"},
 	}

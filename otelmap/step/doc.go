@@ -4,7 +4,7 @@
 // Of makes nothing but a view of a span. Each part is computed when it is asked for, so that a
 // sum over a million spans builds no texts. A reader that decodes only some attributes says
 // which parts it reads, and NewSkimmer keeps exactly their keys: a part that it did not name
-// reads as absent. Arrays are not kept, so Folders needs a whole span.
+// reads as absent.
 //
 // All functions are pure. They accept spans of other programs and the zero value of every
 // field. Times are UTC, and the zero time if the span has none; a figure that is negative or

@@ -74,13 +74,16 @@ func (e Event) Hook() Hook {
 	a := e.attrs()
 	h := Hook{
 		Event: a.text(otelmap.KeyHookEvent), Tool: a.text(otelmap.KeyHookTool), Matcher: a.text(otelmap.KeyHookMatcher),
-		Command: a.text(otelmap.KeyHookCommand), Source: a.text(otelmap.KeyHookSource),
+		Command: e.HookCommand(), Source: a.text(otelmap.KeyHookSource),
 		Status: a.text(otelmap.KeyHookStatus), Decision: a.text(otelmap.KeyHookDecision), Reason: e.HookReason(), Started: e.At(),
 	}
 	h.Took, _ = e.HookTook()
 	h.Exit, h.Exited = otlp.Integer(a, otelmap.KeyHookExitCode)
 	return h
 }
+
+// HookCommand is a preview of a hook's command.
+func (e Event) HookCommand() string { return e.attrs().text(otelmap.KeyHookCommand) }
 
 // HookReason is the reason for a hook's decision.
 func (e Event) HookReason() string { return e.attrs().text(otelmap.KeyHookReason) }

@@ -29,13 +29,13 @@ type answers struct {
 	DeniedBy, Owner               string
 	End                           otelmap.End
 	Took                          time.Duration
-	Usage                         *store.Usage
+	Usage                         *step.Usage
 }
 
 // of are those of this package.
 func of(s *tracepb.Span, tree *step.Tree, i int, ids []string) answers {
 	one := step.Of(s)
-	a := answers{Kind: one.Kind(), End: one.End(), Took: one.Took(), Usage: (*store.Usage)(one.Usage())}
+	a := answers{Kind: one.Kind(), End: one.End(), Took: one.Took(), Usage: (*step.Usage)(one.Usage())}
 	at := func(i int) string {
 		if i == step.None {
 			return ""

@@ -220,7 +220,7 @@ func (s Step) DeniedBy() string {
 	}
 	for e := range s.Events() {
 		if e.Name() == otelmap.EventHook && e.HookEnd() == otelmap.EndDenied {
-			by = cmp.Or(by, e.Hook().Command)
+			by = cmp.Or(by, e.HookCommand())
 		}
 	}
 	return by
