@@ -34,7 +34,7 @@ type Report struct {
 type Findings struct {
 	// Untraced are sessions in the files without any trace: imports have them, or they are in a
 	// form that is not read.
-	Untraced []Session `json:"untold,omitempty"`
+	Untraced []Session `json:"untraced,omitempty"`
 	// Unread is what of the files is no row, Unknown what is of a kind that is not known.
 	Unread  []agentfiles.Unread  `json:"unread,omitempty"`
 	Unknown []agentfiles.Unknown `json:"unknown,omitempty"`
