@@ -50,13 +50,8 @@ const openAge = time.Hour
 // files are in Gone.
 func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
 	for _, id := range ids {
-		if _, err := c.sums(ctx, id); err != nil || ctx.Err() != nil {
+		if err := c.settle(ctx, id); err != nil || ctx.Err() != nil {
 			return nil, cmp.Or(err, ctx.Err())
-		}
-	}
-	for _, id := range ids {
-		if err := c.settle(ctx, id); err != nil {
-			return nil, err
 		}
 	}
 	for _, id := range ids {
@@ -85,13 +80,10 @@ func (c *Check) Untraced(ctx context.Context, known func(id string) bool) (untra
 		if known(id) || !work() {
 			continue
 		}
-		sums, err := c.sums(ctx, id)
-		if err == nil {
-			err = c.settle(ctx, id)
-		}
-		if err != nil {
+		if err := c.settle(ctx, id); err != nil {
 			return nil, err
 		}
+		sums := c.Sums[id]
 		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && work() && len(d) > 0 {
 			untraced = append(untraced, Session{id, true, d})
 		}
@@ -127,11 +119,13 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 	return s, err
 }
 
-// settle gives what several sessions' files have to the one in which the store has it.
-func (c *Check) settle(ctx context.Context, id string) (err error) {
+// settle reads what the store has of a session, and gives what several sessions' files have to
+// the one in which it is there.
+func (c *Check) settle(ctx context.Context, id string) error {
+	ours, err := c.sums(ctx, id)
 	mine := c.Files.Sessions[id]
-	if mine == nil {
-		return nil
+	if mine == nil || err != nil {
+		return err
 	}
 	copied := false
 	// other returns the session to which something of a time and a key goes, nil for this one.
@@ -163,7 +157,7 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 			mine.Give(s, func(f agentfiles.Fact) bool { return f.Line == p.Line && f.File == p.File })
 		}
 	}
-	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
+	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(ours.prompts) == 0 {
 		mine.Prompts = nil // nothing but copies
 	}
 	return err

@@ -272,9 +272,9 @@ func (s *Sums) counts(trace string) (calls, requests int) {
 	return calls, requests
 }
 
-// trace is the trace of a run.
+// trace is the trace of a run, empty for none.
 func (s *Sums) trace(run int) string {
-	if run < len(s.runs) {
+	if run >= 0 && run < len(s.runs) {
 		return s.runs[run].trace
 	}
 	return ""

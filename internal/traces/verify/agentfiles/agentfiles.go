@@ -167,13 +167,14 @@ type Prompt struct {
 	key  string
 }
 
-// Turn is what a prompt, or the host itself, began: whether an answer in text, or an error,
-// ended it, whether that is an error, and whether the user interrupted it after all answers.
+// Turn is what a prompt, or the host itself, began. Answered reports that an answer in text, or an
+// error, ended it, and Failed that this is an error. Of one without such an end, Cut reports that
+// the user interrupted it, and Unclear that the files do not say how it ended.
 type Turn struct {
 	Fact
-	Answered, Failed, Cut bool
-	// Unclear reports that the files do not say how it ended.
-	Unclear bool
+	Answered, Failed, Cut, Unclear bool
+	// ended reports a row that says that the turn has ended.
+	ended bool
 	// Last is the time of its last row, LastIn the folder of that, Breaks are the times between an
 	// end and the row with which the turn continued.
 	LastIn string

@@ -71,7 +71,7 @@ func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
 	for _, t := range turns {
 		if off(t.Dir) || off(t.LastIn) {
 			hidden := *t
-			hidden.key, hidden.Unclear = "", true
+			hidden.key, hidden.Answered, hidden.Unclear = "", false, true
 			t = &hidden
 		}
 		s.Turns = append(s.Turns, t)

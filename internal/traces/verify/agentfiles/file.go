@@ -38,13 +38,9 @@ type file struct {
 	at      time.Time
 	// agent is the subagent whose row it is.
 	agent string
-	// turn is that of the newest prompt, nil once it has ended. answered reports that the
-	// model has given its last answer, failed that this is an error, cut that the user
-	// interrupted it. ended reports a row that says that the turn has ended.
-	turn                         *Turn
-	answered, failed, cut, ended bool
-	// unclear reports that how the turn ended is not said.
-	unclear bool
+	// turn is that of the newest prompt. first is none: it has what comes before a prompt.
+	turn  *Turn
+	first Turn
 	// unknown are the rows of kinds that are not known.
 	unknown []Unknown
 	// sub reports a subagent's file, copied that the row is a copy of one of another file,
@@ -62,6 +58,7 @@ type file struct {
 
 func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
 	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int), dirs: make(map[string]string)}
+	r.turn = &r.first
 	if ctx.Err() != nil {
 		return r
 	}
@@ -69,7 +66,6 @@ func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *f
 	if err != nil {
 		r.skip(0, "it cannot be read: "+err.Error())
 	}
-	r.end()
 	return r
 }
 
@@ -306,7 +302,7 @@ func (r *file) call(id, name string) *Call {
 // over reports that a call of the same id as a known one is another: that has ended, or is of
 // another agent or turn.
 func (r *file) over(c *Call) bool {
-	return c.Answered || c.Agent != r.agent || r.turn != nil && c.At.Before(r.turn.At)
+	return c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)
 }
 
 // newest is the last call with an id: of an agent, else of any. It is nil if there is none.
@@ -334,12 +330,12 @@ func callKey(id string, n int) string {
 
 // works notes a request or a call: of the main agent, it belongs to the turn.
 func (r *file) works() {
-	if r.turn == nil || r.agent != "" || r.sub {
+	if r.agent != "" || r.sub {
 		return
 	}
 	r.turn.Work++
-	if r.ended {
-		r.turn.Breaks, r.ended = append(r.turn.Breaks, Break{r.turn.Last, r.at}), false
+	if r.turn.ended {
+		r.turn.Breaks, r.turn.ended = append(r.turn.Breaks, Break{r.turn.Last, r.at}), false
 	}
 	r.lasts()
 }
@@ -358,7 +354,7 @@ func (r *file) result(id string, status Status) {
 
 // lasts notes that the turn has lasted up to the row that is read.
 func (r *file) lasts() {
-	if r.turn != nil && r.agent == "" && !r.sub && r.at.After(r.turn.Last) {
+	if r.agent == "" && !r.sub && r.at.After(r.turn.Last) {
 		r.turn.Last, r.turn.LastIn = r.at, r.dir()
 	}
 }
@@ -374,11 +370,25 @@ const maxPrompt = 400
 
 // typedIn returns what was typed, which the host may have put into an element.
 func typedIn(text string) string {
-	if _, inner, found := strings.Cut(text, "<user_input"); found {
-		_, inner, _ = strings.Cut(inner, ">")
-		text, _, _ = strings.Cut(inner, "</user_input")
+	if strings.Contains(text, "<user_input") {
+		text, _ = element(text, "user_input")
 	}
 	return text
+}
+
+// element returns what is in the first element of a name, or of those that begin with it, and
+// what follows that.
+func element(text, name string) (inner, rest string) {
+	_, rest, _ = strings.Cut(text, "<"+name)
+	_, rest, _ = strings.Cut(rest, ">")
+	inner, rest, _ = strings.Cut(rest, "</"+name)
+	_, rest, _ = strings.Cut(rest, ">")
+	return inner, rest
+}
+
+// begins reports a text with one of the beginnings.
+func begins(text string, with []string) bool {
+	return slices.ContainsFunc(with, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
 // typed notes a prompt that begins no turn.
@@ -430,32 +440,22 @@ func (s *Session) addPrompt(rank int, p *Prompt) {
 	s.Prompts = append(s.Prompts, p)
 }
 
-// begin begins a turn, which has a key if a person typed its prompt, and end ends the last
-// one of the file.
+// begin begins a turn, which has a key if a person typed its prompt.
 func (r *file) begin(key string) {
-	r.end()
-	r.turn, r.answered, r.failed, r.cut, r.ended, r.unclear = &Turn{Fact: r.fact(), Last: r.at, LastIn: r.dir(), key: key}, false, false, false, false, false
+	r.turn = &Turn{Fact: r.fact(), Last: r.at, LastIn: r.dir(), key: key}
 	s := r.of()
 	s.Turns = append(s.Turns, r.turn)
 }
 
-func (r *file) end() {
-	if r.turn != nil {
-		r.turn.Unclear = r.unclear && !r.answered
-		r.turn.Answered, r.turn.Failed, r.turn.Cut = r.answered, r.failed && r.answered, r.cut && !r.answered
-	}
-	r.turn = nil
-}
-
 // says notes an answer: one that asks for nothing more may end the turn.
 func (r *file) says(done bool) {
-	r.answered, r.failed = done, false
+	r.turn.Answered, r.turn.Failed = done, false
 	r.lasts()
 }
 
 // within begins a turn for a file that begins within one.
 func (r *file) within() {
-	if r.turn == nil {
+	if r.turn == &r.first {
 		r.begin("")
 	}
 }
@@ -472,13 +472,13 @@ func rows[T any](r *file, take func(row *T, line []byte)) func([]byte) {
 
 // interrupt notes that the user interrupted the turn.
 func (r *file) interrupt() {
-	r.answered, r.failed, r.cut, r.ended = false, false, true, true
+	r.turn.Answered, r.turn.Failed, r.turn.Cut, r.turn.ended = false, false, true, true
 	r.lasts()
 }
 
 // finish notes an end of the turn: an answer, or an error.
 func (r *file) finish(failed bool) {
-	r.answered, r.failed, r.ended = true, failed, true
+	r.turn.Answered, r.turn.Failed, r.turn.ended = true, failed, true
 	r.lasts()
 }
 
