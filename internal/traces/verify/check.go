@@ -76,15 +76,15 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 func (c *Check) Untraced(ctx context.Context, known func(id string) bool) (untraced []Session, err error) {
 	for _, id := range slices.Sorted(maps.Keys(c.Files.Sessions)) {
 		s := c.Files.Sessions[id]
-		work := func() bool { return len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 }
-		if known(id) || !work() {
+		work := func() bool { return !known(id) && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 }
+		if !work() {
 			continue
 		}
 		if err := c.settle(ctx, id); err != nil {
 			return nil, err
 		}
-		sums := c.Sums[id]
-		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && work() && len(d) > 0 {
+		d := c.Sums[id].differences(c.Host, s, c.Clean)
+		if c.Sums[id].empty() && work() && len(d) > 0 {
 			untraced = append(untraced, Session{id, true, d})
 		}
 	}
@@ -143,12 +143,12 @@ func (c *Check) settle(ctx context.Context, id string) error {
 		return mine
 	}
 	maps.DeleteFunc(mine.Requests, func(key string, q *agentfiles.Request) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
+		s := other(q.Fact, func(s *Sums) bool { return s.ids[key] })
 		s.Requests[key] = q
 		return s != mine
 	})
 	maps.DeleteFunc(mine.Calls, func(key string, q *agentfiles.Call) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.has(agentfiles.CallID(key)) })
+		s := other(q.Fact, func(s *Sums) bool { return s.ids[agentfiles.CallID(key)] })
 		s.Calls[key] = q
 		return s != mine
 	})
@@ -219,9 +219,9 @@ func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session 
 	}
 	left := func(key string, f agentfiles.Fact) bool {
 		if !moved {
-			return !sums.runs.cover(f.At)
+			return !slices.ContainsFunc(sums.runs, func(r run) bool { return !f.At.Before(r.start.Add(-early)) && !f.At.After(r.end.Add(written)) })
 		}
-		return (off(f.Dir) || headless(f.At)) && !sums.has(agentfiles.CallID(key)) && (key != "" || !sums.askedAt(f.At))
+		return (off(f.Dir) || headless(f.At)) && !sums.ids[agentfiles.CallID(key)] && (key != "" || !sums.askedAt(f.At))
 	}
 	part := s.Without(left)
 	c.Private += len(s.Requests) - len(part.Requests)

@@ -76,7 +76,7 @@ type Verifier struct {
 // or the context's.
 func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, error) {
 	rep := &Report{Traces: make([]Trace, len(sums))}
-	chosen := make(map[string]map[string][]*Trace) // by host and session
+	chosen := make(map[string][]*Trace) // by host
 	for i, t := range sums {
 		out := &rep.Traces[i]
 		*out = Trace{Trace: t.TraceID, Host: t.Host, Session: t.Session, Title: termtext.Line(t.Title)}
@@ -86,10 +86,7 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 		case t.Session == "":
 			out.Unverified = "the trace names no session"
 		default:
-			if chosen[t.Host] == nil {
-				chosen[t.Host] = make(map[string][]*Trace)
-			}
-			chosen[t.Host][t.Session] = append(chosen[t.Host][t.Session], out)
+			chosen[t.Host] = append(chosen[t.Host], out)
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(chosen)) {
@@ -101,8 +98,12 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 	return rep, nil
 }
 
-// host compares sessions of an agent.
-func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen map[string][]*Trace) error {
+// host compares the sessions of traces of an agent.
+func (v *Verifier) host(ctx context.Context, rep *Report, host string, traces []*Trace) error {
+	chosen := make(map[string][]*Trace) // by session
+	for _, t := range traces {
+		chosen[t.Session] = append(chosen[t.Session], t)
+	}
 	files, err := agentfiles.Read(ctx, host, v.Env)
 	if err != nil {
 		return err
@@ -129,15 +130,14 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen ma
 			rep.Sessions = append(rep.Sessions, s)
 		}
 	}
-	for id, traces := range chosen {
-		for _, t := range traces {
-			t.Calls, t.Requests = c.Sums[id].counts(t.Trace)
-			switch {
-			case c.Sums[id].empty():
-				t.Unverified = "the trace was removed meanwhile"
-			case slices.Contains(c.Gone, id):
-				t.Unverified = "the agent's files are gone"
-			}
+	for _, t := range traces {
+		switch {
+		case c.Sums[t.Session].empty():
+			t.Unverified = "the trace was removed meanwhile"
+		case slices.Contains(c.Gone, t.Session):
+			t.Unverified = "the agent's files are gone"
+		default:
+			t.Calls, t.Requests = c.Sums[t.Session].counts(t.Trace)
 		}
 	}
 	if v.All {
@@ -159,17 +159,15 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen ma
 func (rep *Report) count() {
 	for i := range rep.Traces {
 		t := &rep.Traces[i]
-		if t.Unverified != "" {
+		rep.Calls, rep.Requests = rep.Calls+t.Calls, rep.Requests+t.Requests
+		switch {
+		case t.Unverified != "":
 			rep.Unverified++
-			t.Calls, t.Requests = 0, 0
 			continue
-		}
-		rep.Verified++
-		if len(t.Differences) > 0 {
+		case len(t.Differences) > 0:
 			rep.Different++
 		}
-		rep.Calls += t.Calls
-		rep.Requests += t.Requests
+		rep.Verified++
 	}
 	rep.Complete = rep.Different+rep.Unverified+len(rep.Sessions)+len(rep.Unread) == 0 && !weighty(rep.Unknown)
 }
@@ -227,17 +225,22 @@ func (f *Findings) unknown(line func(name, text string)) {
 func (rep *Report) Text(width int) string {
 	var b strings.Builder
 	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	below := func(text string) { printf("    %s\n", termtext.Fold(termtext.Value(text), 4, width)) }
+	below := func(lines ...string) {
+		for _, text := range lines {
+			printf("    %s\n", termtext.Fold(termtext.Value(text), 4, width))
+		}
+	}
 	for i := range rep.Traces {
 		t := &rep.Traces[i]
-		counts := ""
-		mark := "✓"
+		mark, counts := "✓", ""
+		var lines []string
+		for _, d := range t.Differences {
+			lines, mark = append(lines, d.String()), "✗"
+		}
 		switch {
 		case t.Unverified != "":
-			mark = "?"
-		case len(t.Differences) > 0:
-			mark = "✗"
-		default:
+			lines, mark = []string{"cannot verify: " + t.Unverified}, "?"
+		case len(lines) == 0:
 			counts = "  " + countsText(t.Calls, t.Requests)
 		}
 		head := mark + " " + t.Trace[:min(8, len(t.Trace))] + "  "
@@ -246,23 +249,15 @@ func (rep *Report) Text(width int) string {
 			title = termtext.CutWidth(title, max(10, width-termtext.Width(head+counts)), "…")
 		}
 		printf("%s\n", head+title+counts)
-		if t.Unverified != "" {
-			below("cannot verify: " + t.Unverified)
-			continue
-		}
-		for _, d := range t.Differences {
-			below(d.String())
-		}
+		below(lines...)
 	}
-	for i := range rep.Sessions {
-		s := &rep.Sessions[i]
+	for _, s := range rep.Sessions {
 		printf("✗ session %s: a second reading of all its files\n", termtext.Value(s.Session))
 		for _, d := range s.Differences {
 			below(d.String())
 		}
 	}
-	for i := range rep.Untraced {
-		u := &rep.Untraced[i]
+	for _, u := range rep.Untraced {
 		printf("? session %s: no trace\n", termtext.Value(u.Session))
 		below(u.Differences[0].String())
 	}
@@ -314,21 +309,21 @@ func (d Difference) String() string {
 
 // place names the file and the ids of a difference.
 func (d *Difference) place() string {
-	var parts []string
-	if d.Trace != "" && len(d.IDs) == 1 {
+	n, text := len(d.IDs), ""
+	if d.Trace != "" && n == 1 {
 		return "" // it is named
 	}
-	if n := len(d.IDs); n > 1 || n == 1 && !strings.HasSuffix(d.What, d.IDs[0]) {
-		parts = append(parts, strings.Join(d.IDs[:min(n, maxNamed)], ", "))
-		if n > maxNamed {
-			parts = append(parts, fmt.Sprintf("and %d more", n-maxNamed))
-		}
+	if n > 1 || n == 1 && !strings.HasSuffix(d.What, d.IDs[0]) {
+		text = " " + strings.Join(d.IDs[:min(n, maxNamed)], ", ")
+	}
+	if n > maxNamed {
+		text += fmt.Sprintf(" and %d more", n-maxNamed)
 	}
 	if d.File != "" {
-		parts = append(parts, "in "+filepath.Base(d.File))
+		text += " in " + filepath.Base(d.File)
 	}
-	if len(parts) == 0 {
+	if text == "" {
 		return ""
 	}
-	return " (" + strings.Join(parts, " ") + ")"
+	return " (" + text[1:] + ")"
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 type Sums struct {
 	// only is the session whose spans count where a trace has runs of several, empty for all.
 	only     string
-	runs     runs
+	runs     []run
 	calls    []call
 	requests []request
 	prompts  []prompt
@@ -29,17 +30,9 @@ type Sums struct {
 	// counted is the number of calls by the roots.
 	counted     int
 	first, last time.Time
-	// dirs are the folders of the runs.
+	// dirs are the folders of the runs, ids those of calls and requests.
 	dirs []string
-	// ids are those of calls and requests, once they were asked for.
-	ids map[string]bool
-}
-
-type runs []run
-
-// cover reports a time in a run, or as near to it as the agent may write a row of the run.
-func (all runs) cover(at time.Time) bool {
-	return slices.ContainsFunc(all, func(r run) bool { return !at.Before(r.start.Add(-early)) && !at.After(r.end.Add(written)) })
+	ids  map[string]bool
 }
 
 // run is when and how a run of a trace ended.
@@ -71,7 +64,6 @@ type request struct {
 	// failed reports one that failed, sum that of several of which nothing else is known.
 	failed, sum bool
 	usage       *store.Usage
-	start       time.Time
 }
 
 // prompt is a prompt that a person typed.
@@ -95,6 +87,9 @@ const invokedBy = "hookspan.command.invoked_by"
 
 // Add adds runs of the session.
 func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
+	if s.ids == nil {
+		s.ids = make(map[string]bool)
+	}
 	for _, r := range runs {
 		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
 		if s.only != "" {
@@ -119,31 +114,24 @@ func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
 
 // agentOf returns what finds the id of the subagent that a span is below.
 func agentOf(spans []*tracepb.Span) func(*tracepb.Span) string {
-	ids := make(map[string]string)
-	for _, span := range spans {
-		if store.RoleOf(span.GetAttributes()) == store.RoleAgent {
-			ids[string(span.GetSpanId())] = strings.Clone(otlp.Text(span.GetAttributes(), otelmap.KeyAgent))
-		}
-	}
-	if len(ids) == 0 {
+	isAgent := func(span *tracepb.Span) bool { return store.RoleOf(span.GetAttributes()) == store.RoleAgent }
+	if !slices.ContainsFunc(spans, isAgent) {
 		return func(*tracepb.Span) string { return "" }
 	}
-	parents := make(map[string]string, len(spans))
+	parents, agents := make(map[string]string, len(spans)), make(map[string]string)
 	for _, span := range spans {
-		parents[string(span.GetSpanId())] = string(span.GetParentSpanId())
+		id := string(span.GetSpanId())
+		parents[id] = string(span.GetParentSpanId())
+		if isAgent(span) {
+			agents[id] = cmp.Or(strings.Clone(otlp.Text(span.GetAttributes(), otelmap.KeyAgent)), "?")
+		}
 	}
 	return func(span *tracepb.Span) string {
 		id := string(span.GetParentSpanId())
-		for n := 0; n < 100 && id != ""; n++ { // deep enough for any agent, and an end for a cycle
-			if agent, found := ids[id]; found {
-				if agent == "" {
-					return "?"
-				}
-				return agent
-			}
+		for n := 0; n < 100 && id != "" && agents[id] == ""; n++ { // deep enough for any agent, and an end for a cycle
 			id = parents[id]
 		}
-		return ""
+		return agents[id]
 	}
 }
 
@@ -167,20 +155,23 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 		s.last = r.end
 	}
 	for _, e := range span.GetEvents() {
-		if u := store.UsageOf(e.GetAttributes()); e.GetName() == otelmap.EventUsage && u != nil {
+		at, u := otlp.Time(e.GetTimeUnixNano()), store.UsageOf(e.GetAttributes())
+		switch {
+		case e.GetName() == otelmap.EventUsage && u != nil:
 			s.listed = sum(s.listed, u)
 			if otlp.Text(e.GetAttributes(), otelmap.KeyUsageSource) == "session" {
 				s.summed = true
 			} else {
-				s.requests = append(s.requests, request{run: len(s.runs), usage: u, start: otlp.Time(e.GetTimeUnixNano()), sum: true})
+				s.requests = append(s.requests, request{run: len(s.runs), usage: u, sum: true})
 			}
-		}
-		if at := otlp.Time(e.GetTimeUnixNano()); e.GetName() == otelmap.EventPrompt && (!r.asked || at.Before(r.begun)) {
-			r.asked, r.begun = true, at
-		}
-		if isPrompt(e) {
-			text := otlp.Text(e.GetAttributes(), otelmap.KeyText)
-			s.prompts = append(s.prompts, prompt{len(s.runs), otlp.Time(e.GetTimeUnixNano()), strings.Clone(text[:min(len(text), maxPrompt)])})
+		case e.GetName() == otelmap.EventPrompt:
+			if !r.asked || at.Before(r.begun) {
+				r.asked, r.begun = true, at
+			}
+			if isPrompt(e) {
+				text := otlp.Text(e.GetAttributes(), otelmap.KeyText)
+				s.prompts = append(s.prompts, prompt{len(s.runs), at, strings.Clone(text[:min(len(text), maxPrompt)])})
+			}
 		}
 	}
 	s.runs = append(s.runs, r)
@@ -194,11 +185,16 @@ func once(text string) string { return unique.Make(text).Value() }
 
 func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string) {
 	a := span.GetAttributes()
+	id := func(key string) string {
+		id := strings.Clone(otlp.Text(a, key))
+		s.ids[id] = true
+		return id
+	}
 	script := otlp.Text(a, otelmap.KeyOperation) == otelmap.OpInvokeWorkflow
 	switch role := store.RoleOf(a); {
 	case role == store.RoleTool, script:
 		s.calls = append(s.calls, call{
-			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyToolCallID)), name: once(otlp.Text(a, otelmap.KeyToolName)), agent: agent(span),
+			run: at, id: id(otelmap.KeyToolCallID), name: once(otlp.Text(a, otelmap.KeyToolName)), agent: agent(span),
 			status: statusOf(span), start: otlp.Start(span), end: otlp.End(span), skill: otlp.Text(a, invokedBy) != "", script: script,
 		})
 	case role == store.RoleChat:
@@ -207,8 +203,8 @@ func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string)
 			s.listed = sum(s.listed, u)
 		}
 		s.requests = append(s.requests, request{
-			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyResponseID)), model: once(otlp.Text(a, otelmap.KeyRequestModel)), agent: agent(span),
-			failed: statusOf(span) == failed, usage: u, start: otlp.Start(span),
+			run: at, id: id(otelmap.KeyResponseID), model: once(otlp.Text(a, otelmap.KeyRequestModel)), agent: agent(span),
+			failed: statusOf(span) == failed, usage: u,
 		})
 	default:
 		return
@@ -241,20 +237,6 @@ func (s *Sums) empty() bool { return len(s.runs)+len(s.calls)+len(s.requests) ==
 // askedAt reports a prompt of about a time.
 func (s *Sums) askedAt(at time.Time) bool {
 	return slices.ContainsFunc(s.prompts, func(p prompt) bool { return p.at.Sub(at).Abs() < 2*time.Second })
-}
-
-// has reports a request or a call with an id.
-func (s *Sums) has(id string) bool {
-	if s.ids == nil {
-		s.ids = make(map[string]bool, len(s.calls)+len(s.requests))
-		for _, q := range s.calls {
-			s.ids[q.id] = true
-		}
-		for _, q := range s.requests {
-			s.ids[q.id] = true
-		}
-	}
-	return s.ids[id]
 }
 
 // counts returns the numbers of calls and of requests of a trace.

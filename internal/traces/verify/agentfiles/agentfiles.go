@@ -73,15 +73,15 @@ type Session struct {
 	// not compared.
 	Unsummed bool
 
+	// prompts are the keys of these, times counts the calls with an id, and rank is the highest of
+	// the rows with requests and of those with prompts.
 	prompts map[string]bool
-	// times counts the calls with an id.
-	times map[string]int
-	rank  [2]int
+	times   map[string]int
+	rank    [2]int
 	// owned reports a file that is the session's, copied that rows say that they are copies, and
 	// holders are the sessions in whose files it is.
-	owned   bool
-	copied  bool
-	holders []string
+	owned, copied bool
+	holders       []string
 }
 
 // Fact is what requests, calls and prompts have in common: the file with it, and when it
@@ -100,35 +100,27 @@ type Fact struct {
 	copied, sub bool
 }
 
-// Request is a request to a model. Input includes what was read from the cache and
-// written to it; Bare is the count as it stands where the file does not say whether it
-// does, else the same.
-//
-// Failed reports an answer that is an error. Cost is in US dollars, nil where the files have
-// none.
+// Request is a request to a model. Input includes what was read from the cache and written to it;
+// Bare is the count as it stands where the file does not say whether it does, else the same. Failed
+// reports an answer that is an error. Cost is in US dollars, nil where the files have none.
 type Request struct {
 	Fact
-	Failed bool
-	// final reports that the counts are of the whole response; those of its first rows may be guessed.
-	final                                      bool
-	Cost                                       *float64
 	Model                                      string
 	Input, Bare, Output, CacheRead, CacheWrite int64
+	Cost                                       *float64
+	// final reports that the counts are of the whole response; those of its first rows may be guessed.
+	Failed, final bool
 }
 
-// Call is a call of a tool.
+// Call is a call of a tool, which Name names as the model does. Unnamed reports that the id is not
+// the agent's. If it is Answered, Status is what the result says, Done the time of that and DoneIn
+// its folder; it is Hidden if nothing is recorded there.
 type Call struct {
 	Fact
-	// Answered reports that there is a result, Status what that says. Unnamed reports that the
-	// id is not the agent's.
-	Answered, Unnamed bool
-	Status            Status
-	// Name is the tool as the model names it, Done the time of the result.
-	Name string
-	Done time.Time
-	// DoneIn is the folder of the result, which is Hidden if nothing is recorded there.
-	DoneIn string
-	Hidden bool
+	Name, DoneIn              string
+	Answered, Unnamed, Hidden bool
+	Status                    Status
+	Done                      time.Time
 }
 
 // CallID is the id of the call with a key in Session.Calls. Some models count the calls of each
@@ -141,8 +133,8 @@ func CallID(key string) string {
 // Status is what a result says of its call. Of two results of a call the greater counts.
 type Status uint8
 
-// The statuses: that of a call that failed or was denied is Bad where the files do not say
-// which, and Unstated where words alone may say it.
+// The statuses: Bad is that of a call that failed or was denied, where the files do not say which,
+// Unstated that of one of which words alone may say it.
 const (
 	Unstated Status = iota
 	OK
@@ -159,30 +151,27 @@ func statusIf(failed bool) Status {
 	return OK
 }
 
-// Prompt is a prompt that a person typed.
+// Prompt is a prompt that a person typed, of which Text may be a part.
 type Prompt struct {
 	Fact
-	// Text is what was typed, or a part of it.
-	Text string
-	key  string
+	Text, key string
 }
 
 // Turn is what a prompt, or the host itself, began. Answered reports that an answer in text, or an
 // error, ended it, and Failed that this is an error. Of one without such an end, Cut reports that
 // the user interrupted it, and Unclear that the files do not say how it ended.
+//
+// Last is the time of its last row, LastIn the folder of that, and Work the number of its requests
+// and calls.
 type Turn struct {
 	Fact
 	Answered, Failed, Cut, Unclear bool
+	Last                           time.Time
+	LastIn, key                    string
+	Work                           int
+	Breaks                         []Break
 	// ended reports a row that says that the turn has ended.
 	ended bool
-	// Last is the time of its last row, LastIn the folder of that, Breaks are the times between an
-	// end and the row with which the turn continued.
-	LastIn string
-	Last   time.Time
-	Breaks []Break
-	// Work counts its requests and calls.
-	Work int
-	key  string
 }
 
 // Break is the time between an end of a turn and the row with which it continued.
@@ -195,8 +184,7 @@ func (t *Turn) Asked() bool { return t.key != "" }
 type Unknown struct {
 	Kind  string `json:"kind"`
 	Count int    `json:"count"`
-	// Counts reports that one has tokens, the id of a call or a role, so that something may
-	// be missing from what was compared.
+	// Counts reports that one has tokens, the id of a call or a role: it may be work.
 	Counts bool `json:"counts,omitempty"`
 	// File is the first with one.
 	File string `json:"file"`
@@ -314,17 +302,12 @@ func (e Env) places(patterns string) (folders []string) {
 // Reads reports that the files of an agent can be read.
 func Reads(host string) bool { return forms[host].folders != "" }
 
-// Limits of what is read: of a row, and of a file that is one value.
+// Limits of what is read, in bytes: of a row, of a file that is one value, and of one of rows.
 const (
-	maxLine  = 64 << 20
-	maxWhole = 512 << 20
-	// maxLines is the size of the largest file of rows, in bytes.
-	maxLines = 1 << 30
+	maxLine, maxWhole, maxLines = 64 << 20, 512 << 20, 1 << 30
 	// maxWindow is the memory that a compressed file may ask for, maxRatio how many times as
 	// long as the file its rows may be, after the first minUnpacked bytes.
 	maxWindow, maxRatio, minUnpacked = 32 << 20, 200, 16 << 20
-	// maxTries is how many places of a torn line are tried as the begin of a row.
-	maxTries = 64
 )
 
 // Files are the files of an agent, as they were found.
@@ -444,15 +427,8 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 	wg.Wait()
 	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
 	kinds := make(map[string]Unknown)
-	owned := make(map[string]bool)
 	adopt(files)
 	for _, file := range files {
-		for id, s := range file.sessions {
-			owned[id] = owned[id] || s.owned
-		}
-	}
-	for _, file := range files {
-		file.alone(owned)
 		out.Unread = append(out.Unread, file.unread...)
 		for id, s := range file.sessions {
 			out.merge(id, s)

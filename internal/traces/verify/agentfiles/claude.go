@@ -311,16 +311,15 @@ func (c *claudeFile) queue(row *claudeRow) {
 	case row.Operation == "dequeue" && len(c.queued) > 0:
 		c.queued = c.queued[1:]
 	case row.Operation == "remove":
-		for i, text := range c.queued {
-			if strings.HasPrefix(text, "/") {
-				continue // a command waits
-			}
-			if c.given[text]++; text != "" && c.given[text] > 0 {
-				c.typed(1, hashed(row.Timestamp, text), text)
-			}
-			c.queued = slices.Delete(c.queued, i, i+1)
-			break
+		i := slices.IndexFunc(c.queued, func(text string) bool { return !strings.HasPrefix(text, "/") }) // a command waits
+		if i < 0 {
+			return
 		}
+		text = c.queued[i]
+		if c.given[text]++; text != "" && c.given[text] > 0 {
+			c.typed(1, hashed(row.Timestamp, text), text)
+		}
+		c.queued = slices.Delete(c.queued, i, i+1)
 	case row.Operation == "popAll":
 		c.queued = nil
 	}

@@ -86,9 +86,10 @@ func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
 }
 
 // adopt gives the work of a thread that a subagent began to the session of that one, and that
-// of a file which ends as a subagent does to the session that began before it.
+// of a file which ends as a subagent does to the session that began before it. The file of a thread
+// whose parent's file is gone is a session by itself.
 func adopt(files []*file) {
-	parents, began := make(map[string]string), make(map[string]time.Time)
+	parents, began, owned := make(map[string]string), make(map[string]time.Time), make(map[string]bool)
 	for _, r := range files {
 		if s := r.sessions[r.session]; s != nil && (began[r.session].IsZero() || s.Began.Before(began[r.session])) {
 			began[r.session] = s.Began
@@ -109,24 +110,25 @@ func adopt(files []*file) {
 			delete(r.sessions, r.session)
 			r.sessions[id] = s
 		}
-	}
-}
-
-// alone makes the file of a thread whose parent's file is gone a session by itself.
-func (r *file) alone(owned map[string]bool) {
-	for id, s := range r.sessions {
-		if !r.sub || r.owner == "" || owned[id] {
-			continue
+		for id, s := range r.sessions {
+			owned[id] = owned[id] || s.owned
 		}
-		s.Each(func(f *Fact) {
-			if f.Agent == r.owner {
-				f.Agent, f.sub = "", false
+	}
+	for _, r := range files {
+		for id, s := range r.sessions {
+			if !r.sub || r.owner == "" || owned[id] {
+				continue
 			}
-			f.Held = nil
-		})
-		delete(r.sessions, id)
-		s.owned, s.holders = true, nil
-		r.sessions[r.owner] = s
+			s.Each(func(f *Fact) {
+				if f.Agent == r.owner {
+					f.Agent, f.sub = "", false
+				}
+				f.Held = nil
+			})
+			delete(r.sessions, id)
+			s.owned, s.holders = true, nil
+			r.sessions[r.owner] = s
+		}
 	}
 }
 
@@ -158,17 +160,23 @@ func (out *Reading) merge(id string, s *Session) {
 	}
 	for key, c := range s.Calls {
 		id := CallID(key)
-		if have := old.copyOf(id, c); have != nil {
-			have.shared(c.Agent)
-			have.copied = have.copied && c.copied
-			have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
-			have.Name = cmp.Or(have.Name, c.Name)
-			if have.File == "" {
-				have.Fact = c.Fact
+		var have *Call // the one that this is a copy of
+		for n := old.times[id]; n > 0; n-- {
+			if one := old.Calls[callKey(id, n)]; c.File == "" || one.File == "" || c.copies(id, &one.Fact) {
+				have = one
 			}
+		}
+		if have == nil {
+			old.addCall(id, c)
 			continue
 		}
-		old.addCall(id, c)
+		have.shared(c.Agent)
+		have.copied = have.copied && c.copied
+		have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
+		have.Name = cmp.Or(have.Name, c.Name)
+		if have.File == "" {
+			have.Fact = c.Fact
+		}
 	}
 	for _, p := range s.Prompts {
 		old.addPrompt(s.rank[1], p)
@@ -180,16 +188,6 @@ func (out *Reading) merge(id string, s *Session) {
 		old.Began = s.Began
 	}
 	old.Ended = later(old.Ended, s.Ended)
-}
-
-// copyOf is the call that one with an id is a copy of, nil if there is none.
-func (s *Session) copyOf(id string, c *Call) *Call {
-	for n := range s.times[id] {
-		if have := s.Calls[callKey(id, n+1)]; c.File == "" || have.File == "" || c.copies(id, &have.Fact) {
-			return have
-		}
-	}
-	return nil
 }
 
 // shared notes that another agent's file has it as well, so that it may be of either.

@@ -59,10 +59,10 @@ type file struct {
 func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
 	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int), dirs: make(map[string]string)}
 	r.turn = &r.first
-	if ctx.Err() != nil {
-		return r
+	err := ctx.Err()
+	if err == nil {
+		err = r.read(ctx, f, buffer)
 	}
-	err := r.read(ctx, f, buffer)
 	if err != nil {
 		r.skip(0, "it cannot be read: "+err.Error())
 	}
@@ -290,19 +290,14 @@ func (r *file) failure(id string) {
 // call adds a call of a tool, or returns the one that is known.
 func (r *file) call(id, name string) *Call {
 	c, f := r.of().newest(id, r.agent), r.fact()
-	if c == nil || c.File != "" && r.over(c) && !f.copies(id, &c.Fact) {
+	// One of the same id as a known one is another if that has ended, or is of another agent or turn.
+	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !f.copies(id, &c.Fact) {
 		r.works()
 		c = &Call{Fact: f}
 		r.of().addCall(id, c)
 	}
 	c.Name = cmp.Or(c.Name, name)
 	return c
-}
-
-// over reports that a call of the same id as a known one is another: that has ended, or is of
-// another agent or turn.
-func (r *file) over(c *Call) bool {
-	return c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)
 }
 
 // newest is the last call with an id: of an agent, else of any. It is nil if there is none.

@@ -139,7 +139,7 @@ func qwenStatus(row *qwenRow, failed bool) Status {
 func (c *qwenFile) used(row *qwenRow) {
 	if u := row.UsageMetadata; u != nil && !(c.lead && c.reported) {
 		c.works()
-		q := counted(u.PromptTokenCount, withThoughts(u.PromptTokenCount, u.CandidatesTokenCount, u.ThoughtsTokenCount, u.TotalTokenCount), u.CachedContentTokenCount, 0)
+		q := qwenCounts(u.PromptTokenCount, u.CandidatesTokenCount, u.ThoughtsTokenCount, u.TotalTokenCount, u.CachedContentTokenCount)
 		q.Fact, q.Model = c.fact(), row.Model
 		rank := 1
 		if c.lead {
@@ -169,12 +169,13 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 		if c.agent == "" {
 			c.finish(true)
 		}
-	case e.Name == "qwen-code.tool_call" && older && !c.hasFile(c.agent):
+	case e.Name == "qwen-code.tool_call" && older && !is(filepath.Join(filepath.Dir(filepath.Dir(c.path)), "subagents", c.session, "agent-"+filepath.Base(c.agent)+".jsonl"), false):
+		// Newer versions write a file for a subagent, which has its calls.
 		id := cmp.Or(e.CallID, fmt.Sprintf("%s:%d", c.name, c.line))
 		c.call(id, e.FunctionName).Unnamed = e.CallID == ""
 		c.result(id, statusIf(!e.Success))
 	case e.Name == "qwen-code.api_response" && e.InputTokenCount != nil:
-		q := counted(*e.InputTokenCount, withThoughts(*e.InputTokenCount, e.OutputTokenCount, e.ThoughtsTokenCount, e.TotalTokenCount), e.CachedContentTokenCount, 0)
+		q := qwenCounts(*e.InputTokenCount, e.OutputTokenCount, e.ThoughtsTokenCount, e.TotalTokenCount, e.CachedContentTokenCount)
 		c.reported = c.reported || c.agent == ""
 		if n := len(c.unreported); c.agent == "" && n > 0 && c.unreported[n-1].Input == q.Input && c.unreported[n-1].Output == q.Output {
 			delete(c.of().Requests, c.unreported[n-1].id) // it came before its telemetry
@@ -187,15 +188,10 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 	}
 }
 
-// hasFile reports that a subagent has a file, which has its calls: newer versions write one.
-func (c *qwenFile) hasFile(agent string) bool {
-	return is(filepath.Join(filepath.Dir(filepath.Dir(c.path)), "subagents", c.session, "agent-"+filepath.Base(agent)+".jsonl"), false)
-}
-
-// withThoughts is the output with the thoughts, which some versions count beside it.
-func withThoughts(input, output, thoughts, total float64) float64 {
+// qwenCounts is a request. Some versions count the thoughts beside the output.
+func qwenCounts(input, output, thoughts, total, cached float64) Request {
 	if total == input+output+thoughts {
-		return output + thoughts
+		output += thoughts
 	}
-	return output
+	return counted(input, output, cached, 0)
 }
