@@ -142,14 +142,16 @@ func (c *Check) settle(ctx context.Context, id string) error {
 		}
 		return mine
 	}
-	maps.DeleteFunc(mine.Requests, func(key string, q *agentfiles.Request) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.ids[key] })
-		s.Requests[key] = q
+	maps.DeleteFunc(mine.Requests, func(id string, q *agentfiles.Request) bool {
+		s := other(q.Fact, func(s *Sums) bool { return s.ids[id] })
+		s.Requests[id] = q
 		return s != mine
 	})
-	maps.DeleteFunc(mine.Calls, func(key string, q *agentfiles.Call) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.ids[agentfiles.CallID(key)] })
-		s.Calls[key] = q
+	mine.Calls = slices.DeleteFunc(mine.Calls, func(q *agentfiles.Call) bool {
+		s := other(q.Fact, func(s *Sums) bool { return s.ids[q.ID] })
+		if s != mine {
+			s.Calls = append(s.Calls, q)
+		}
 		return s != mine
 	})
 	for _, p := range slices.Clone(mine.Prompts) {
@@ -192,7 +194,7 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Se
 	if from.IsZero() && to.IsZero() {
 		return s, nil
 	}
-	return s.Without(func(_ string, f agentfiles.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
+	return s.Without(func(f agentfiles.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
 }
 
 // recorded returns the session without what was not recorded since its folder is Off. In one
@@ -217,11 +219,11 @@ func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session 
 		of := func(t *agentfiles.Turn) bool { return off(t.Dir) && !at.Before(t.At) && !at.After(t.Last) }
 		return slices.ContainsFunc(s.Turns, of) && !slices.ContainsFunc(sums.runs, func(r run) bool { return !at.Before(r.start) && !at.After(r.end) })
 	}
-	left := func(key string, f agentfiles.Fact) bool {
+	left := func(f agentfiles.Fact) bool {
 		if !moved {
 			return !slices.ContainsFunc(sums.runs, func(r run) bool { return !f.At.Before(r.start.Add(-early)) && !f.At.After(r.end.Add(written)) })
 		}
-		return (off(f.Dir) || headless(f.At)) && !sums.ids[agentfiles.CallID(key)] && (key != "" || !sums.askedAt(f.At))
+		return (off(f.Dir) || headless(f.At)) && !sums.ids[f.ID] && (f.ID != "" || !sums.askedAt(f.At))
 	}
 	part := s.Without(left)
 	c.Private += len(s.Requests) - len(part.Requests)

@@ -223,7 +223,7 @@ func TestSecondReadingNamesACallTooMany(t *testing.T) {
 			sums := new(Sums)
 			sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{tool("c1"), tool(id)}}}})
 			files := &agentfiles.Reading{Sessions: map[string]*agentfiles.Session{
-				"s": {Calls: map[string]*agentfiles.Call{"c1": {}}},
+				"s": {Calls: []*agentfiles.Call{{Fact: agentfiles.Fact{ID: "c1"}}}},
 			}}
 			sums.uncounted = true
 			differ, err := (&Check{Host: host, Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
@@ -255,7 +255,7 @@ func TestSecondReadingLacksWhatOnlyHooksReport(t *testing.T) {
 		both := call(otlp.String(otelmap.KeyToolCallID, "c1"))
 		sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: append(c.spans, both)}}})
 		files := &agentfiles.Reading{Sessions: map[string]*agentfiles.Session{
-			"s": {Calls: map[string]*agentfiles.Call{"c1": {}}},
+			"s": {Calls: []*agentfiles.Call{{Fact: agentfiles.Fact{ID: "c1"}}}},
 		}}
 		sums.uncounted = true
 		differ, err := (&Check{Host: c.host, Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})

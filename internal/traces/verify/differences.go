@@ -68,8 +68,9 @@ type comparison struct {
 	out   []Difference
 	// alike are the ids of what differs in the same way.
 	alike map[alike][]string
-	// ours are the ids of subagents.
-	ours map[string]bool
+	// ours are the ids of subagents, inFiles the calls of the files by their ids.
+	ours    map[string]bool
+	inFiles map[string][]*agentfiles.Call
 	// paired are calls that have ended.
 	paired []paired
 }
@@ -87,6 +88,7 @@ func (s *Sums) differences(host string, files *agentfiles.Session, clean func(st
 	}
 	c := &comparison{
 		Sums: s, files: files, host: host, lacks: agentfiles.LacksOf(host), clean: clean, ours: make(map[string]bool), alike: make(map[alike][]string),
+		inFiles: make(map[string][]*agentfiles.Call),
 	}
 	for _, q := range s.calls {
 		c.ours[q.agent] = true
@@ -144,10 +146,10 @@ func (c *comparison) addNoted(what string) {
 		if f := c.files.Requests[ids[0]]; f != nil {
 			d.File = f.File
 		}
-		if f := c.files.Calls[ids[0]]; f != nil {
-			d.File = f.File
-			if len(ids) == 1 && what == "call" && f.Name != "" {
-				d.What = what + " " + f.Name + " " + ids[0]
+		if all := c.inFiles[ids[0]]; all != nil {
+			d.File = all[0].File
+			if len(ids) == 1 && all[0].Name != "" {
+				d.What = what + " " + all[0].Name + " " + ids[0]
 			}
 		}
 		c.add(d)
@@ -349,12 +351,10 @@ func (c *comparison) compareTotal() {
 
 // compareCalls compares calls by their ids and, those without one, by their tools.
 func (c *comparison) compareCalls() {
-	files := make(map[string][]*agentfiles.Call)
-	for key, f := range c.files.Calls {
-		id := agentfiles.CallID(key)
-		files[id] = append(files[id], f)
+	for _, f := range c.files.Calls {
+		c.inFiles[f.ID] = append(c.inFiles[f.ID], f)
 	}
-	byID, others, lost := pair(c.calls, func(q *call) string { return q.id }, files)
+	byID, others, lost := pair(c.calls, func(q *call) string { return q.id }, c.inFiles)
 	var nameless, strangers []*call
 	for _, q := range others {
 		switch {
@@ -367,10 +367,10 @@ func (c *comparison) compareCalls() {
 		}
 	}
 	for id, ours := range byID {
-		c.compareCall(id, ours, files[id])
+		c.compareCall(id, ours, c.inFiles[id])
 	}
 	for _, id := range lost {
-		for _, f := range files[id] {
+		for _, f := range c.inFiles[id] {
 			alike := func(q *call) bool { return sameTool(q.name, f.Name) }
 			if i := slices.IndexFunc(nameless, alike); i >= 0 {
 				nameless = slices.Delete(nameless, i, i+1)

@@ -58,8 +58,8 @@ func LacksOf(host string) Lacks { return forms[host].lacks }
 // Session is what the files say of one session, and of its subagents.
 type Session struct {
 	Requests map[string]*Request
-	// Calls are by their ids, from the second one with an id on with a number: see [CallID].
-	Calls   map[string]*Call
+	// Calls may have an id several times: some models count those of each answer anew.
+	Calls   []*Call
 	Prompts []*Prompt
 	// Results are the ids of results without a call.
 	Results map[string]bool
@@ -73,10 +73,10 @@ type Session struct {
 	// not compared.
 	Unsummed bool
 
-	// prompts are the keys of these, times counts the calls with an id, and rank is the highest of
-	// the rows with requests and of those with prompts.
+	// prompts are the keys of these, calls are by their ids, and rank is the highest of the rows with
+	// requests and of those with prompts.
 	prompts map[string]bool
-	times   map[string]int
+	calls   map[string][]*Call
 	rank    [2]int
 	// owned reports a file that is the session's, copied that rows say that they are copies, and
 	// holders are the sessions in whose files it is.
@@ -84,11 +84,11 @@ type Session struct {
 	holders       []string
 }
 
-// Fact is what requests, calls and prompts have in common: the file with it, and when it
-// was written.
+// Fact is what requests, calls, prompts and turns have in common: the file with it, and when it
+// was written. Requests and calls have an ID.
 type Fact struct {
-	File string
-	At   time.Time
+	ID, File string
+	At       time.Time
 	// Held are the sessions in whose files it is as well.
 	Held []string
 	// Line is the number of the row, from 1.
@@ -117,17 +117,11 @@ type Request struct {
 // its folder; it is Hidden if nothing is recorded there.
 type Call struct {
 	Fact
+	nth                       int // of those with its id
 	Name, DoneIn              string
 	Answered, Unnamed, Hidden bool
 	Status                    Status
 	Done                      time.Time
-}
-
-// CallID is the id of the call with a key in Session.Calls. Some models count the calls of each
-// answer anew, so that a session has an id several times.
-func CallID(key string) string {
-	id, _, _ := strings.Cut(key, "\n")
-	return id
 }
 
 // Status is what a result says of its call. Of two results of a call the greater counts.

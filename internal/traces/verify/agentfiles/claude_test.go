@@ -83,8 +83,8 @@ func TestAnEventAnswersACallWithoutOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calls := got.Sessions[id].Calls; !calls["c1"].Answered || calls["c2"].Answered || len(got.Unknown) > 0 {
-		t.Errorf("calls %+v and %+v, unknown %v", calls["c1"], calls["c2"], got.Unknown)
+	if calls := got.Sessions[id].calls; !calls["c1"][0].Answered || calls["c2"][0].Answered || len(got.Unknown) > 0 {
+		t.Errorf("calls %+v and %+v, unknown %v", calls["c1"][0], calls["c2"][0], got.Unknown)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestWordsOfClaudeCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := got.Sessions["s"]; len(s.Prompts) != 1 || len(s.Turns) != 1 || s.Calls["t"].Status != Bad {
-		t.Errorf("%d prompts, %d turns, the call is %v", len(s.Prompts), len(s.Turns), s.Calls["t"].Status)
+	if s := got.Sessions["s"]; len(s.Prompts) != 1 || len(s.Turns) != 1 || s.calls["t"][0].Status != Bad {
+		t.Errorf("%d prompts, %d turns, the call is %v", len(s.Prompts), len(s.Turns), s.calls["t"][0].Status)
 	}
 }

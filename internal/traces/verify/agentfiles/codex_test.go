@@ -61,10 +61,10 @@ func TestCallsThatAskForOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := got.Sessions[id].Calls
+	calls := got.Sessions[id].calls
 	for call, want := range map[string]Status{"a": Unstated, "b": Failed, "c": Failed, "d": OK, "e": Failed, "f": Denied} {
-		if calls[call].Status != want {
-			t.Errorf("call %s: %v, want %v", call, calls[call].Status, want)
+		if calls[call][0].Status != want {
+			t.Errorf("call %s: %v, want %v", call, calls[call][0].Status, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package agentfiles
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -18,13 +19,13 @@ func (out *Reading) Of(id string) *Session {
 }
 
 func newSession() *Session {
-	return &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Results: make(map[string]bool), prompts: make(map[string]bool), times: make(map[string]int)}
+	return &Session{Requests: make(map[string]*Request), Results: make(map[string]bool), prompts: make(map[string]bool), calls: make(map[string][]*Call)}
 }
 
 // Give gives the prompts of which is reports true, and the turns that they began, to another
 // session.
 func (s *Session) Give(to *Session, is func(Fact) bool) {
-	kept := s.Without(func(_ string, f Fact) bool { return is(f) })
+	kept := s.Without(is)
 	for _, p := range s.Prompts {
 		if is(p.Fact) {
 			to.addPrompt(to.rank[1], p)
@@ -38,15 +39,14 @@ func (s *Session) Give(to *Session, is func(Fact) bool) {
 	s.Prompts, s.Turns = kept.Prompts, kept.Turns
 }
 
-// Without returns the session without that of which out reports true, by the ids of requests and
-// calls.
-func (s *Session) Without(out func(id string, f Fact) bool) *Session {
+// Without returns the session without that of which out reports true.
+func (s *Session) Without(out func(Fact) bool) *Session {
 	part := *s
-	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
-	maps.DeleteFunc(part.Requests, func(id string, q *Request) bool { return out(id, q.Fact) })
-	maps.DeleteFunc(part.Calls, func(id string, q *Call) bool { return out(id, q.Fact) })
-	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p *Prompt) bool { return out("", p.Fact) })
-	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out("", t.Fact) })
+	part.Requests = maps.Clone(s.Requests)
+	maps.DeleteFunc(part.Requests, func(_ string, q *Request) bool { return out(q.Fact) })
+	part.Calls = slices.DeleteFunc(slices.Clone(s.Calls), func(q *Call) bool { return out(q.Fact) })
+	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p *Prompt) bool { return out(p.Fact) })
+	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out(t.Fact) })
 	return &part
 }
 
@@ -76,11 +76,11 @@ func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
 		}
 		s.Turns = append(s.Turns, t)
 	}
-	for id, q := range s.Calls {
+	for i, q := range s.Calls {
 		if off(q.DoneIn) {
 			hidden := *q
 			hidden.Hidden = true
-			s.Calls[id] = &hidden
+			s.Calls[i] = &hidden
 		}
 	}
 }
@@ -155,21 +155,17 @@ func (out *Reading) merge(id string, s *Session) {
 		out.Sessions[id] = s
 		return
 	}
-	for id, q := range s.Requests {
-		old.addRequest(s.rank[0], id, q)
+	for _, q := range s.Requests {
+		old.addRequest(s.rank[0], q)
 	}
-	for key, c := range s.Calls {
-		id := CallID(key)
-		var have *Call // the one that this is a copy of
-		for n := old.times[id]; n > 0; n-- {
-			if one := old.Calls[callKey(id, n)]; c.File == "" || one.File == "" || c.copies(id, &one.Fact) {
-				have = one
-			}
-		}
-		if have == nil {
-			old.addCall(id, c)
+	for _, c := range s.Calls {
+		same := func(one *Call) bool { return c.File == "" || one.File == "" || c.copies(&one.Fact) }
+		i := slices.IndexFunc(old.calls[c.ID], same)
+		if i < 0 {
+			old.addCall(c)
 			continue
 		}
+		have := old.calls[c.ID][i]
 		have.shared(c.Agent)
 		have.copied = have.copied && c.copied
 		have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
@@ -204,8 +200,8 @@ const shortID = 12
 var numbered = regexp.MustCompile(`:\d{1,5}$`)
 
 // copies reports that two calls with one id are the same.
-func (f *Fact) copies(id string, other *Fact) bool {
-	return len(id) > shortID && !numbered.MatchString(id) || f.At.Equal(other.At) || f.copied || other.copied
+func (f *Fact) copies(other *Fact) bool {
+	return len(f.ID) > shortID && !numbered.MatchString(f.ID) || f.At.Equal(other.At) || f.copied || other.copied
 }
 
 // orphans gives sessions whose own file is gone to the first one with a copy.
@@ -283,14 +279,15 @@ func (out *Reading) once() {
 				return f.copied == copied && key != "" && !alone && again(seen, id, key, f)
 			}
 			maps.DeleteFunc(s.Requests, func(key string, q *Request) bool { return q.copied == copied && again(requests, id, key, &q.Fact) })
-			maps.DeleteFunc(s.Calls, func(key string, c *Call) bool {
+			s.Calls = slices.DeleteFunc(s.Calls, func(c *Call) bool {
+				key := fmt.Sprint(c.ID, "\n", c.nth)
 				switch first := calls[key]; {
 				case c.copied != copied:
 					return false
 				case c.File == "":
-					s.Results[CallID(key)] = true
+					s.Results[c.ID] = true
 					return true
-				case first != nil && !c.copies(CallID(key), first):
+				case first != nil && !c.copies(first):
 					calls[key] = &c.Fact
 					return false
 				}

@@ -17,8 +17,8 @@ func TestACopilotThatWasKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := got.Sessions["s"]; s.Unsummed != want || s.Calls["t"].Status != Failed {
-			t.Errorf("unsummed %t, want %t; the call is %v", s.Unsummed, want, s.Calls["t"].Status)
+		if s := got.Sessions["s"]; s.Unsummed != want || s.calls["t"][0].Status != Failed {
+			t.Errorf("unsummed %t, want %t; the call is %v", s.Unsummed, want, s.calls["t"][0].Status)
 		}
 	}
 }

@@ -250,10 +250,11 @@ func (r *file) request(rank int, id, model string, q Request) {
 	r.works()
 	s := r.of()
 	q.Fact, q.Model = r.fact(), model
-	s.addRequest(rank, cmp.Or(id, fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)), &q)
+	q.ID = cmp.Or(id, fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line))
+	s.addRequest(rank, &q)
 }
 
-func (s *Session) addRequest(rank int, id string, q *Request) {
+func (s *Session) addRequest(rank int, q *Request) {
 	if rank > s.rank[0] {
 		s.rank[0] = rank
 		maps.DeleteFunc(s.Requests, func(_ string, q *Request) bool { return !q.lost() })
@@ -261,9 +262,9 @@ func (s *Session) addRequest(rank int, id string, q *Request) {
 	if rank < s.rank[0] && !q.lost() {
 		return
 	}
-	old := s.Requests[id]
+	old := s.Requests[q.ID]
 	if old == nil {
-		s.Requests[id] = q
+		s.Requests[q.ID] = q
 		return
 	}
 	old.shared(q.Agent)
@@ -284,17 +285,19 @@ func (q *Request) lost() bool { return q.Failed && q.Input+q.Output == 0 }
 // failure adds a request that failed.
 func (r *file) failure(id string) {
 	q := &Request{Fact: r.fact(), Failed: true}
-	r.of().addRequest(r.of().rank[0], id, q)
+	q.ID = id
+	r.of().addRequest(r.of().rank[0], q)
 }
 
 // call adds a call of a tool, or returns the one that is known.
 func (r *file) call(id, name string) *Call {
 	c, f := r.of().newest(id, r.agent), r.fact()
+	f.ID = id
 	// One of the same id as a known one is another if that has ended, or is of another agent or turn.
-	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !f.copies(id, &c.Fact) {
+	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !f.copies(&c.Fact) {
 		r.works()
 		c = &Call{Fact: f}
-		r.of().addCall(id, c)
+		r.of().addCall(c)
 	}
 	c.Name = cmp.Or(c.Name, name)
 	return c
@@ -302,25 +305,21 @@ func (r *file) call(id, name string) *Call {
 
 // newest is the last call with an id: of an agent, else of any. It is nil if there is none.
 func (s *Session) newest(id, agent string) *Call {
-	for n := s.times[id]; n > 0; n-- {
-		if c := s.Calls[callKey(id, n)]; c.Agent == agent {
+	all := s.calls[id]
+	for _, c := range slices.Backward(all) {
+		if c.Agent == agent {
 			return c
 		}
 	}
-	return s.Calls[callKey(id, s.times[id])]
-}
-
-func (s *Session) addCall(id string, c *Call) {
-	s.times[id]++
-	s.Calls[callKey(id, s.times[id])] = c
-}
-
-// callKey is the key of a call by its number among those with its id.
-func callKey(id string, n int) string {
-	if n > 1 {
-		return fmt.Sprintf("%s\n%d", id, n)
+	if len(all) == 0 {
+		return nil
 	}
-	return id
+	return all[len(all)-1]
+}
+
+func (s *Session) addCall(c *Call) {
+	c.nth = len(s.calls[c.ID])
+	s.Calls, s.calls[c.ID] = append(s.Calls, c), append(s.calls[c.ID], c)
 }
 
 // works notes a request or a call: of the main agent, it belongs to the turn.
@@ -340,8 +339,8 @@ func (r *file) result(id string, status Status) {
 	c := r.of().newest(id, r.agent)
 	if c == nil {
 		c = &Call{Fact: r.fact()}
-		c.File = "" // a result alone is no call
-		r.of().addCall(id, c)
+		c.ID, c.File = id, "" // a result alone is no call
+		r.of().addCall(c)
 	}
 	c.Answered, c.Done, c.DoneIn, c.Status = true, r.at, r.dir(), max(c.Status, status)
 	r.lasts()

@@ -39,20 +39,14 @@ type qwenRow struct {
 	}
 }
 
-// qwenAnswer is a request that no telemetry has reported yet.
-type qwenAnswer struct {
-	id string
-	*Request
-}
-
 // qwenFile is what is known of a session's file while it is read.
 type qwenFile struct {
 	*file
 	name string
 	// lead reports a row of the main agent, reported that telemetry has the answer that comes
-	// next, unreported are those that it lacks.
+	// next, unreported are the requests of those that it lacks.
 	lead, reported bool
-	unreported     []qwenAnswer
+	unreported     []*Request
 }
 
 func openQwen(r *file) func([]byte) {
@@ -141,12 +135,13 @@ func (c *qwenFile) used(row *qwenRow) {
 		c.works()
 		q := qwenCounts(u.PromptTokenCount, u.CandidatesTokenCount, u.ThoughtsTokenCount, u.TotalTokenCount, u.CachedContentTokenCount)
 		q.Fact, q.Model = c.fact(), row.Model
+		q.ID = row.UUID
 		rank := 1
 		if c.lead {
 			rank = max(1, c.of().rank[0])
-			c.unreported = append(c.unreported, qwenAnswer{row.UUID, &q})
+			c.unreported = append(c.unreported, &q)
 		}
-		c.of().addRequest(rank, row.UUID, &q)
+		c.of().addRequest(rank, &q)
 	}
 	c.reported = c.reported && !c.lead
 }
@@ -178,12 +173,12 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 		q := qwenCounts(*e.InputTokenCount, e.OutputTokenCount, e.ThoughtsTokenCount, e.TotalTokenCount, e.CachedContentTokenCount)
 		c.reported = c.reported || c.agent == ""
 		if n := len(c.unreported); c.agent == "" && n > 0 && c.unreported[n-1].Input == q.Input && c.unreported[n-1].Output == q.Output {
-			delete(c.of().Requests, c.unreported[n-1].id) // it came before its telemetry
+			delete(c.of().Requests, c.unreported[n-1].ID) // it came before its telemetry
 			c.unreported, c.reported = c.unreported[:n-1], false
 		}
 		c.request(2, cmp.Or(e.ResponseID, row.UUID), e.Model, q)
 		for _, a := range c.unreported {
-			c.of().addRequest(2, a.id, a.Request)
+			c.of().addRequest(2, a)
 		}
 	}
 }
