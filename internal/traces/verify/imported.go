@@ -51,17 +51,9 @@ func NewImportCheck(host string, all []importer.Session) *ImportCheck {
 	return c
 }
 
-// of is what is known of a session.
-func (c *ImportCheck) of(session string) *imported {
-	if c.sessions[session] == nil {
-		c.sessions[session] = new(imported)
-	}
-	return c.sessions[session]
-}
-
 // Observe takes what an import does with a session, as [importer.Importer] reports it.
 func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*tracepb.ResourceSpans) {
-	s, there := c.of(session), skipped.AlreadyThere+skipped.Captured > 0
+	s, there := c.sessions[session], skipped.AlreadyThere+skipped.Captured > 0
 	switch {
 	case s.seen && runs == nil:
 		delete(c.sums, session) // the store has more of it
@@ -158,20 +150,20 @@ func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.F
 	v := &ImportVerdict{Findings: Findings{Unread: files.Unread, Unknown: files.Unknown}}
 	check := Check{
 		Host: c.host, Files: files, Store: p.Store, Sums: c.sums, Now: p.Now, Clean: clean, Off: p.Off,
-		Cut: func(_ context.Context, session string) (bool, error) { return c.of(session).cut, nil },
+		Cut: func(_ context.Context, session string) (bool, error) { return c.sessions[session].cut, nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
 		return nil, err
 	}
 	if !since.IsZero() { // the others' files were compared before, or are older than what was asked for
-		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.of(id).fresh })
+		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.sessions[id].fresh })
 	}
 	v.Gone, v.Sessions = check.Gone, len(c.read)-len(check.Gone)
 	if v.Untraced, err = check.Untraced(ctx, func(id string) bool { return c.sessions[id] != nil }); err != nil {
 		return nil, err
 	}
 	v.Differ = slices.DeleteFunc(v.Differ, func(s Session) bool {
-		if s.NoTrace && !c.of(s.Session).lacks {
+		if s.NoTrace && !c.sessions[s.Session].lacks {
 			v.Untraced = append(v.Untraced, s)
 		}
 		return s.NoTrace

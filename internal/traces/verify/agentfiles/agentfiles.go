@@ -94,8 +94,9 @@ type Fact struct {
 	// Line is the number of the row, from 1.
 	Line int
 	// Agent is the id of the subagent whose it is, empty for the main agent. Dir is the folder
-	// that it worked in, empty where rows do not say.
-	Agent, Dir string
+	// that it worked in, EndDir that of the result of a call or of a turn's last row, both empty
+	// where rows do not say.
+	Agent, Dir, EndDir string
 	// copied reports that the row says that it is a copy, sub that a subagent's file has it.
 	copied, sub bool
 }
@@ -113,12 +114,12 @@ type Request struct {
 }
 
 // Call is a call of a tool, which Name names as the model does. Unnamed reports that the id is not
-// the agent's. If it is Answered, Status is what the result says, Done the time of that and DoneIn
-// its folder; it is Hidden if nothing is recorded there.
+// the agent's. If it is Answered, Status is what the result says and Done the time of that; it is
+// Hidden if nothing is recorded in its folder.
 type Call struct {
 	Fact
 	nth                       int // of those with its id
-	Name, DoneIn              string
+	Name                      string
 	Answered, Unnamed, Hidden bool
 	Status                    Status
 	Done                      time.Time
@@ -155,13 +156,12 @@ type Prompt struct {
 // error, ended it, and Failed that this is an error. Of one without such an end, Cut reports that
 // the user interrupted it, and Unclear that the files do not say how it ended.
 //
-// Last is the time of its last row, LastIn the folder of that, and Work the number of its requests
-// and calls.
+// Last is the time of its last row, and Work the number of its requests and calls.
 type Turn struct {
 	Fact
 	Answered, Failed, Cut, Unclear bool
 	Last                           time.Time
-	LastIn, key                    string
+	key                            string
 	Work                           int
 	Breaks                         []Break
 	// ended reports a row that says that the turn has ended.
@@ -254,21 +254,18 @@ func editors(folders ...string) string {
 //go:embed kinds.txt
 var kindList string
 
-// kinds are those of the list, by their places.
-var kinds = sync.OnceValue(func() map[string]map[string]bool {
-	places, place := make(map[string]map[string]bool), ""
+// kinds are those of the list, each with its place.
+var kinds = sync.OnceValue(func() map[[2]string]bool {
+	known, place := make(map[[2]string]bool), ""
 	for line := range strings.Lines(kindList) {
-		if line[0] == '#' {
-			continue
-		}
 		if name, rest, found := strings.Cut(line, ":"); found {
-			place, line, places[name] = name, rest, make(map[string]bool)
+			place, line = name, rest
 		}
 		for kind := range strings.FieldsSeq(line) {
-			places[place][kind] = true
+			known[[2]string{place, kind}] = true
 		}
 	}
-	return places
+	return known
 })
 
 // places lists the folders of patterns.
@@ -326,36 +323,33 @@ func Find(ctx context.Context, host string, env Env) (*Files, error) {
 	}
 	out := &Files{form: f}
 	seen := make(map[string]bool) // folders and files, by what links lead to
-	var walk func(path string)
-	walk = func(path string) {
-		_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error { // what cannot be listed is in unread
-			real, linked := at, d != nil && d.Type()&fs.ModeSymlink != 0
-			if linked || at == path {
-				real, _ = filepath.EvalSymlinks(at) // empty for a link that leads nowhere
+	var walk func(path string, mode fs.FileMode, named bool)
+	walk = func(path string, mode fs.FileMode, named bool) {
+		real := path
+		if mode&fs.ModeSymlink != 0 {
+			real, _ = filepath.EvalSymlinks(path) // empty for a link that leads nowhere
+		}
+		switch {
+		case real == "" || seen[real] || ctx.Err() != nil:
+		case mode.IsDir() || mode&fs.ModeSymlink != 0 && is(real, true):
+			seen[real] = true
+			entries, err := os.ReadDir(real)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				out.unread = append(out.unread, Unread{File: real, Reason: "cannot be listed"})
 			}
-			switch {
-			case err != nil && !errors.Is(err, fs.ErrNotExist):
-				out.unread = append(out.unread, Unread{File: at, Reason: "cannot be listed"})
-			case err != nil || real == "":
-			case linked && is(real, true):
-				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
-					walk(real)
-				}
-			case d.IsDir() && seen[real]:
-				return fs.SkipDir
-			case d.IsDir():
-				seen[real] = true
-			case (d.Type().IsRegular() || linked) && !seen[real] && (takes(f, at) || at == path):
-				seen[real] = true
-				size, when := written(at)
-				out.all = append(out.all, found{at, size, when})
+			for _, e := range entries {
+				walk(filepath.Join(real, e.Name()), e.Type(), false)
 			}
-			return ctx.Err()
-		})
+		case named || mode&^fs.ModeSymlink == 0 && takes(f, path):
+			seen[real] = true
+			size, when := written(path)
+			out.all = append(out.all, found{path, size, when})
+		}
 	}
 	for _, folder := range env.places(f.folders) {
-		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) {
-			walk(real)
+		real, err := filepath.EvalSymlinks(folder)
+		if err == nil && filepath.IsAbs(folder) {
+			walk(real, map[bool]fs.FileMode{true: fs.ModeDir}[is(real, true)], true)
 		}
 	}
 	slices.SortFunc(out.all, func(x, y found) int { return cmp.Compare(x.path, y.path) })

@@ -53,13 +53,7 @@ func (s *Session) Without(out func(Fact) bool) *Session {
 // Dirs are the folders that the session and its subagents worked in, as far as rows name them.
 func (s *Session) Dirs() []string {
 	dirs := make(map[string]bool)
-	s.Each(func(f *Fact) { dirs[f.Dir] = true })
-	for _, q := range s.Calls {
-		dirs[q.DoneIn] = true
-	}
-	for _, t := range s.Turns {
-		dirs[t.LastIn] = true
-	}
+	s.Each(func(f *Fact) { dirs[f.Dir], dirs[f.EndDir] = true, true })
 	delete(dirs, "")
 	return slices.Collect(maps.Keys(dirs))
 }
@@ -69,7 +63,7 @@ func (s *Session) Dirs() []string {
 func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
 	s.Turns = nil
 	for _, t := range turns {
-		if off(t.Dir) || off(t.LastIn) {
+		if off(t.Dir) || off(t.EndDir) {
 			hidden := *t
 			hidden.key, hidden.Answered, hidden.Unclear = "", false, true
 			t = &hidden
@@ -77,7 +71,7 @@ func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
 		s.Turns = append(s.Turns, t)
 	}
 	for i, q := range s.Calls {
-		if off(q.DoneIn) {
+		if off(q.EndDir) {
 			hidden := *q
 			hidden.Hidden = true
 			s.Calls[i] = &hidden
@@ -171,6 +165,7 @@ func (out *Reading) merge(id string, s *Session) {
 		have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
 		have.Name = cmp.Or(have.Name, c.Name)
 		if have.File == "" {
+			c.EndDir = have.EndDir
 			have.Fact = c.Fact
 		}
 	}

@@ -342,14 +342,14 @@ func (r *file) result(id string, status Status) {
 		c.ID, c.File = id, "" // a result alone is no call
 		r.of().addCall(c)
 	}
-	c.Answered, c.Done, c.DoneIn, c.Status = true, r.at, r.dir(), max(c.Status, status)
+	c.Answered, c.Done, c.EndDir, c.Status = true, r.at, r.dir(), max(c.Status, status)
 	r.lasts()
 }
 
 // lasts notes that the turn has lasted up to the row that is read.
 func (r *file) lasts() {
 	if r.agent == "" && !r.sub && r.at.After(r.turn.Last) {
-		r.turn.Last, r.turn.LastIn = r.at, r.dir()
+		r.turn.Last, r.turn.EndDir = r.at, r.dir()
 	}
 }
 
@@ -393,7 +393,7 @@ func (r *file) typed(rank int, key, text string) {
 // kind counts a row, an item or a part of a kind that is not among those of a place, unless it
 // is empty.
 func (r *file) kind(place, kind string, raw []byte) {
-	if kind == "" || kinds()[place][kind] {
+	if kind == "" || kinds()[[2]string{place, kind}] {
 		return
 	}
 	if _, part, found := strings.Cut(place, " "); found {
@@ -436,7 +436,8 @@ func (s *Session) addPrompt(rank int, p *Prompt) {
 
 // begin begins a turn, which has a key if a person typed its prompt.
 func (r *file) begin(key string) {
-	r.turn = &Turn{Fact: r.fact(), Last: r.at, LastIn: r.dir(), key: key}
+	r.turn = &Turn{Fact: r.fact(), Last: r.at, key: key}
+	r.turn.EndDir = r.dir()
 	s := r.of()
 	s.Turns = append(s.Turns, r.turn)
 }
