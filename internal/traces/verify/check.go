@@ -98,17 +98,21 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 	}
 	s := &Sums{only: id}
 	roots, err := c.Store.Conversations(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	seen := make(map[string]bool)
 	for _, r := range roots {
-		if r.Removed || seen[r.Trace] || err != nil {
+		if r.Removed || seen[r.Trace] {
 			continue
 		}
 		seen[r.Trace] = true
-		var t *store.Trace
-		switch t, err = c.Store.Trace(ctx, r.Trace); {
-		case errors.Is(err, store.ErrNotFound):
-			err = nil // it was removed meanwhile
-		case err == nil && t.Host == c.Host:
+		t, err := c.Store.Trace(ctx, r.Trace)
+		switch {
+		case errors.Is(err, store.ErrNotFound): // it was removed meanwhile
+		case err != nil:
+			return nil, err
+		case t.Host == c.Host:
 			s.Add(t.ResourceSpans...)
 		}
 	}
@@ -116,7 +120,7 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 		c.Sums = make(map[string]*Sums)
 	}
 	c.Sums[id] = s
-	return s, err
+	return s, nil
 }
 
 // settle reads what the store has of a session, and gives what several sessions' files have to
@@ -200,35 +204,31 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Se
 // recorded returns the session without what was not recorded since its folder is Off. In one
 // folder, what there is of a time with a trace was recorded before the switch.
 func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session {
-	offs := make(map[string]bool)
-	off := func(dir string) bool {
-		is, known := offs[dir]
-		if !known {
-			is = dir != "" && c.Off(dir)
-			offs[dir] = is
-		}
-		return is
-	}
+	offs, any := make(map[string]bool), false
 	dirs := s.Dirs()
-	moved := len(dirs) > 1
-	if !slices.ContainsFunc(append(dirs, sums.dirs...), off) {
+	for _, dir := range append(dirs, sums.dirs...) {
+		offs[dir] = dir != "" && c.Off(dir)
+		any = any || offs[dir]
+	}
+	if !any {
 		return s
 	}
+	moved := len(dirs) > 1
 	// What is left of a turn that began in such a folder has no trace until something begins one.
 	headless := func(at time.Time) bool {
-		of := func(t *agentfiles.Turn) bool { return off(t.Dir) && !at.Before(t.At) && !at.After(t.Last) }
+		of := func(t *agentfiles.Turn) bool { return offs[t.Dir] && !at.Before(t.At) && !at.After(t.Last) }
 		return slices.ContainsFunc(s.Turns, of) && !slices.ContainsFunc(sums.runs, func(r run) bool { return !at.Before(r.start) && !at.After(r.end) })
 	}
 	left := func(f agentfiles.Fact) bool {
 		if !moved {
 			return !slices.ContainsFunc(sums.runs, func(r run) bool { return !f.At.Before(r.start.Add(-early)) && !f.At.After(r.end.Add(written)) })
 		}
-		return (off(f.Dir) || headless(f.At)) && !sums.ids[f.ID] && (f.ID != "" || !sums.askedAt(f.At))
+		return (offs[f.Dir] || headless(f.At)) && !sums.ids[f.ID] && (f.ID != "" || !sums.askedAt(f.At))
 	}
 	part := s.Without(left)
 	c.Private += len(s.Requests) - len(part.Requests)
 	if moved {
-		part.Hide(s.Turns, off)
+		part.Hide(s.Turns, offs)
 	}
 	return part
 }

@@ -164,7 +164,7 @@ func bothReadingsOf(t *testing.T, home string) (got found) {
 			got.sessions++
 		}
 	}
-	again, err := agentfiles.Read(t.Context(), all[0].host, agentfiles.EnvOf(home, nil))
+	again, err := agentfiles.Read(t.Context(), all[0].host, agentfiles.Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestSecondReadingNamesCompressedFilesThatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := agentfiles.Read(t.Context(), "codex", agentfiles.EnvOf(home, nil))
+	files, err := agentfiles.Read(t.Context(), "codex", agentfiles.Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}

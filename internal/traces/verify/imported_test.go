@@ -64,7 +64,7 @@ func TestVerdictHoldsWhileNothingChanges(t *testing.T) {
 					check.Observe("s1", importer.Skipped{}, runs)
 				}
 				v, err := check.Verdict(t.Context(), Place{
-					Env: agentfiles.EnvOf(home, nil), Store: st, Version: version, Now: now, Clean: func(text string) string { return text },
+					Env: agentfiles.Env{Home: home}, Store: st, Version: version, Now: now, Clean: func(text string) string { return text },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -115,7 +115,7 @@ func TestVerdictOfAnImportSinceATimeLeavesOlderFiles(t *testing.T) {
 			check.Observe(id, importer.Skipped{AlreadyThere: 1}, nil)
 		}
 		v, err := check.Verdict(t.Context(), Place{
-			Env: agentfiles.EnvOf(home, nil), Store: st, Version: "1", Since: since, Now: at, Clean: func(text string) string { return text },
+			Env: agentfiles.Env{Home: home}, Store: st, Version: "1", Since: since, Now: at, Clean: func(text string) string { return text },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func TestVerdictOfASessionThatMoved(t *testing.T) {
 			check.Observe(r.id, skipped, c.sent)
 		}
 		v, err := check.Verdict(t.Context(), Place{
-			Env: agentfiles.EnvOf(home, nil), Store: st, Version: "1", Now: workTime(9000), Clean: func(text string) string { return text }, Off: off,
+			Env: agentfiles.Env{Home: home}, Store: st, Version: "1", Now: workTime(9000), Clean: func(text string) string { return text }, Off: off,
 		})
 		if err != nil || v.Complete != c.want.Complete || v.Sessions != c.want.Sessions || len(v.Untraced) > 0 {
 			t.Errorf("%s: %+v, %v; want %+v", name, v, err, c.want)

@@ -94,7 +94,7 @@ func TestReport(t *testing.T) {
 	write("aa", reportedTurn("aa", 8)+reportedTurn("aa", 9)+"{\n")
 	write("untraced", reportedTurn("untraced", 48)+"{\n")
 
-	v := Verifier{Store: st, Env: agentfiles.EnvOf(home, nil)}
+	v := Verifier{Store: st, Env: agentfiles.Env{Home: home}}
 	var out strings.Builder
 	for _, c := range []struct {
 		name string

@@ -20,18 +20,10 @@ import (
 	"time"
 )
 
-// Env is where agents' files are looked for.
+// Env is where agents' files are looked for. If Getenv is nil, there are no variables.
 type Env struct {
 	Home   string
 	Getenv func(string) string
-}
-
-// EnvOf returns an Env whose variables are none if getenv is nil.
-func EnvOf(home string, getenv func(string) string) Env {
-	if getenv == nil {
-		getenv = func(string) string { return "" }
-	}
-	return Env{home, getenv}
 }
 
 // Reading is what an agent's files say, the sessions by their ids.
@@ -271,11 +263,13 @@ var kinds = sync.OnceValue(func() map[[2]string]bool {
 // places lists the folders of patterns.
 func (e Env) places(patterns string) (folders []string) {
 	for pattern := range strings.FieldsSeq(patterns) {
-		base, rest, _ := strings.Cut(pattern, "/")
-		if base == "~" {
+		name, rest, _ := strings.Cut(pattern, "/")
+		base := ""
+		switch {
+		case name == "~":
 			base = e.Home
-		} else {
-			base = e.Getenv(base[1:])
+		case e.Getenv != nil:
+			base = e.Getenv(name[1:])
 		}
 		found := []string{rest}
 		if strings.ContainsAny(rest, "*?") {

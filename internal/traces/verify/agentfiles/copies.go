@@ -60,10 +60,10 @@ func (s *Session) Dirs() []string {
 
 // Hide has these turns and the calls without the ends that are of folders which are off: whether
 // such a turn has a run, and how it or such a call ended, is not known.
-func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
+func (s *Session) Hide(turns []*Turn, off map[string]bool) {
 	s.Turns = nil
 	for _, t := range turns {
-		if off(t.Dir) || off(t.EndDir) {
+		if off[t.Dir] || off[t.EndDir] {
 			hidden := *t
 			hidden.key, hidden.Answered, hidden.Unclear = "", false, true
 			t = &hidden
@@ -71,7 +71,7 @@ func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
 		s.Turns = append(s.Turns, t)
 	}
 	for i, q := range s.Calls {
-		if off(q.EndDir) {
+		if off[q.EndDir] {
 			hidden := *q
 			hidden.Hidden = true
 			s.Calls[i] = &hidden
