@@ -239,7 +239,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	var v *verify.ImportVerdict
 	if err == nil && !f.dryRun && im.Known != nil && rep.Stored() && (rep.Unchanged == 0 || rep.Sessions > 0) {
 		v, err = check.Verdict(ctx, verify.Place{
-			Env: agentfiles.EnvOf(a.home, a.getenv), Store: p.Store, Version: buildVersion(), Since: f.from, Now: a.now(), Clean: a.clean,
+			Env: agentfiles.Env{Home: a.home, Getenv: a.getenv}, Store: p.Store, Version: buildVersion(), Since: f.from, Now: a.now(), Clean: a.clean, Off: a.off,
 		})
 	}
 	if rerr := printImport(a, rep, v, f.asJSON); err == nil {
