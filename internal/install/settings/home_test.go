@@ -25,9 +25,8 @@ type home struct {
 // reads its commands.
 func testAgent() *Spec {
 	return &Spec{
-		Agent: hook.Agent{Word: "agent", Name: "Test Agent", Program: "agent-hook", Folders: []string{"AGENT_HOME"}},
+		Agent: hook.Agent{Word: "agent", Name: "Test Agent", Program: "agent-hook", Folders: []string{"AGENT_HOME"}, Scopes: []string{"user", "project", "local"}},
 		File:  "settings.json", LocalFile: "settings.local.json",
-		Scopes:      []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json",
 		Events: []Event{
 			{Name: "SessionStart"},
