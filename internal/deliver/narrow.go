@@ -23,7 +23,8 @@ func (d *Deliverer) Narrow(to otelmap.Capture, messages []*tracepb.ResourceSpans
 	}
 	host := ""
 	for s := range otlp.Spans(messages) {
-		if host = otlp.Text(s.GetAttributes(), otelmap.KeyHost); host != "" {
+		host = otlp.Text(s.GetAttributes(), otelmap.KeyHost)
+		if host != "" {
 			break
 		}
 	}
