@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hookspan/hookspan/hook"
 )
 
 // Env is where agents' files are looked for. If Getenv is nil, there are no variables.
@@ -217,24 +219,24 @@ type form struct {
 }
 
 var forms = map[string]form{
-	"claude-code": {folders: "$CLAUDE_CONFIG_DIR/projects ~/.claude/projects ~/.config/claude/projects", open: openClaude},
-	"codex": {
+	hook.HostClaude: {folders: "$CLAUDE_CONFIG_DIR/projects ~/.claude/projects ~/.config/claude/projects", open: openClaude},
+	hook.HostCodex: {
 		folders: "$CODEX_HOME/sessions ~/.codex/sessions $CODEX_HOME/archived_sessions ~/.codex/archived_sessions",
 		open:    openCodex, lacks: Lacks{ScriptCalls: true},
 	},
-	"copilot-cli": {folders: "$COPILOT_HOME/session-state ~/.copilot/session-state", open: openCopilot},
-	"gemini-cli":  {folders: "$GEMINI_CLI_HOME/.gemini/tmp ~/.gemini/tmp", open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
-	"qwen-code": {
+	hook.HostCopilot: {folders: "$COPILOT_HOME/session-state ~/.copilot/session-state", open: openCopilot},
+	hook.HostGemini:  {folders: "$GEMINI_CLI_HOME/.gemini/tmp ~/.gemini/tmp", open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
+	hook.HostQwen: {
 		folders: "$QWEN_RUNTIME_DIR/projects $QWEN_HOME/projects ~/.qwen/projects $QWEN_RUNTIME_DIR/tmp $QWEN_HOME/tmp ~/.qwen/tmp",
 		open:    openQwen,
 	},
-	"cline": { // its own, and those of each editor and of each server of an editor
+	hook.HostCline: { // its own, and those of each editor and of each server of an editor
 		folders: "$CLINE_DIR/data/tasks ~/.cline/data/tasks $CLINE_DIR/data/sessions ~/.cline/data/sessions $CLINE_SESSION_DATA_DIR $CLINE_DATA_DIR/sessions " +
 			editors("$XDG_CONFIG_HOME/*", "$APPDATA/*", "~/.config/*", "~/Library/Application?Support/*", "~/AppData/Roaming/*", "~/.var/app/*/config/*",
 				"$VSCODE_PORTABLE/user-data", "$VSCODE_AGENT_FOLDER/data", "~/.*-server*/data", "~/.local/share/code-server", "$XDG_DATA_HOME/code-server"),
 		open: openCline, lacks: Lacks{UnnamedCalls: true},
 	},
-	"opencode": {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
+	hook.HostOpencode: {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
 }
 
 // editors are the patterns of the tasks of Cline in the storage of editors.
