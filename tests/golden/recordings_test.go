@@ -61,7 +61,7 @@ func TestRecordingsOfTrouble(t *testing.T) {
 				for _, by := range []struct {
 					way    string
 					events []hook.Event
-				}{{"hooks", s.hooks}, {"import", agent.Transcript.Events(s.dialect, tr)}} {
+				}{{"hooks", s.hooks}, {"import", slices.Collect(agent.Transcript.Events(s.dialect, tr))}} {
 					way, events := by.way, by.events
 					if events == nil {
 						continue // the recording has the files alone

@@ -393,7 +393,7 @@ func recordedOutside(t *testing.T, host, home string, off func(string) bool) *re
 		t.Fatal(err)
 	}
 	tr.Session = list[0].ID
-	events := slices.DeleteFunc(a.Transcript.Events(list[0].Dialect, tr), func(e hook.Event) bool { return off(e.Cwd) })
+	events := slices.DeleteFunc(slices.Collect(a.Transcript.Events(list[0].Dialect, tr)), func(e hook.Event) bool { return off(e.Cwd) })
 	tr.Leave(off)
 	b := otelmap.NewBuilder(a.Host, tr.Session, otelmap.Options{Agent: a.Mapping}, otelmap.Carry{})
 	for _, e := range events {

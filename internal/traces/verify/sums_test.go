@@ -94,7 +94,7 @@ func read(t *testing.T, home string) (all []recording) {
 			}
 			tr.Session = s.ID
 			b := otelmap.NewBuilder(a.Host, s.ID, otelmap.Options{Agent: a.Mapping}, otelmap.Carry{})
-			for _, e := range a.Transcript.Events(s.Dialect, tr) {
+			for e := range a.Transcript.Events(s.Dialect, tr) {
 				b.Add(e)
 			}
 			r := recording{host: a.Host, id: s.ID, home: home}
