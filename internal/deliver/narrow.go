@@ -24,7 +24,8 @@ func (d *Deliverer) Narrow(to otelmap.Capture, messages []*tracepb.ResourceSpans
 	}
 	host := ""
 	for s := range otlp.Spans(messages) {
-		if host = step.Of(s).Host(); host != "" {
+		host = step.Of(s).Host()
+		if host != "" {
 			break
 		}
 	}

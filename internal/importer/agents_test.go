@@ -1,6 +1,8 @@
 package importer
 
 import (
+	"slices"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
@@ -36,5 +38,5 @@ func session(id, dialect string) transcript.Session {
 
 // Events returns the events of a session's transcript.
 func Events(host, dialect string, tr *hook.Transcript) []hook.Event {
-	return agent(host).Events(dialect, tr)
+	return slices.Collect(agent(host).Events(dialect, tr))
 }

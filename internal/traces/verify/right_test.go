@@ -167,7 +167,7 @@ func TestASoftDenialIsNoFailureTooMuch(t *testing.T) {
 // TestRecordedSessionsHaveNoUnknownKinds has what the real programs wrote.
 func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 	for _, r := range recordings(t) {
-		got, err := agentfiles.Read(t.Context(), r.host, agentfiles.EnvOf(r.home, nil))
+		got, err := agentfiles.Read(t.Context(), r.host, agentfiles.Env{Home: r.home})
 		if err != nil || len(got.Unknown) > 0 {
 			t.Errorf("%s session %s: %v, %v", r.host, r.id, got.Unknown, err)
 		}
@@ -178,9 +178,9 @@ func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 func TestADatabaseThatIsNamedIsRead(t *testing.T) {
 	home, elsewhere := t.TempDir(), t.TempDir()
 	opencodeWork(t, elsewhere, work())
-	env := agentfiles.EnvOf(home, func(key string) string {
+	env := agentfiles.Env{Home: home, Getenv: func(key string) string {
 		return map[string]string{"OPENCODE_DB": elsewhere + "/.local/share/opencode/opencode.db"}[key]
-	})
+	}}
 	got, err := agentfiles.Read(t.Context(), "opencode", env)
 	if err != nil || got.Sessions["ses_main"] == nil || len(got.Sessions["ses_main"].Prompts) != len(work()) {
 		t.Errorf("%+v, %v; want the session", got, err)
@@ -214,7 +214,7 @@ func TestWhatAProjectDidNotRecordIsNotMissing(t *testing.T) {
 				c.change(s)
 			}
 		}
-		files, err := agentfiles.Read(t.Context(), r.host, agentfiles.EnvOf(home, nil))
+		files, err := agentfiles.Read(t.Context(), r.host, agentfiles.Env{Home: home})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,7 +303,7 @@ func TestWhatASessionDidInAPrivateFolderIsNotMissing(t *testing.T) {
 				moveTo(t, home, "/private", workTime(from), workTime(until))
 				off := func(dir string) bool { return dir == "/private" }
 				r := recordedOutside(t, host, home, off)
-				files, err := agentfiles.Read(t.Context(), host, agentfiles.EnvOf(home, nil))
+				files, err := agentfiles.Read(t.Context(), host, agentfiles.Env{Home: home})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -393,7 +393,7 @@ func recordedOutside(t *testing.T, host, home string, off func(string) bool) *re
 		t.Fatal(err)
 	}
 	tr.Session = list[0].ID
-	events := slices.DeleteFunc(a.Transcript.Events(list[0].Dialect, tr), func(e hook.Event) bool { return off(e.Cwd) })
+	events := slices.DeleteFunc(slices.Collect(a.Transcript.Events(list[0].Dialect, tr)), func(e hook.Event) bool { return off(e.Cwd) })
 	tr.Leave(off)
 	b := otelmap.NewBuilder(a.Host, tr.Session, otelmap.Options{Agent: a.Mapping}, otelmap.Carry{})
 	for _, e := range events {

@@ -19,7 +19,7 @@ import (
 type Sums struct {
 	// only is the session whose spans count where a trace has runs of several, empty for all.
 	only     string
-	runs     runs
+	runs     []run
 	calls    []call
 	requests []request
 	prompts  []prompt
@@ -31,17 +31,9 @@ type Sums struct {
 	// counted is the number of calls by the roots.
 	counted     int
 	first, last time.Time
-	// dirs are the folders of the runs.
+	// dirs are the folders of the runs, ids those of calls and requests.
 	dirs []string
-	// ids are those of calls and requests, once they were asked for.
-	ids map[string]bool
-}
-
-type runs []run
-
-// cover reports a time in a run, or as near to it as the agent may write a row of the run.
-func (all runs) cover(at time.Time) bool {
-	return slices.ContainsFunc(all, func(r run) bool { return !at.Before(r.start.Add(-early)) && !at.After(r.end.Add(written)) })
+	ids  map[string]bool
 }
 
 // run is when and how a run of a trace ended.
@@ -73,7 +65,6 @@ type request struct {
 	// failed reports one that failed, sum that of several of which nothing else is known.
 	failed, sum bool
 	usage       *store.Usage
-	start       time.Time
 }
 
 // prompt is a prompt that a person typed.
@@ -94,6 +85,9 @@ const (
 
 // Add adds runs of the session.
 func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
+	if s.ids == nil {
+		s.ids = make(map[string]bool)
+	}
 	for _, r := range runs {
 		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
 		if s.only != "" {
@@ -140,20 +134,23 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 		s.last = r.end
 	}
 	for e := range one.Events() {
-		if u := e.Usage(); e.Name() == otelmap.EventUsage && u != nil {
+		at, u := e.At(), e.Usage()
+		switch {
+		case e.Name() == otelmap.EventUsage && u != nil:
 			s.listed = sum(s.listed, u)
 			if e.UsageSource() == "session" {
 				s.summed = true
 			} else {
-				s.requests = append(s.requests, request{run: len(s.runs), usage: u, start: e.At(), sum: true})
+				s.requests = append(s.requests, request{run: len(s.runs), usage: u, sum: true})
 			}
-		}
-		if at := e.At(); e.Name() == otelmap.EventPrompt && (!r.asked || at.Before(r.begun)) {
-			r.asked, r.begun = true, at
-		}
-		if e.Prompt() {
-			text := e.Text()
-			s.prompts = append(s.prompts, prompt{len(s.runs), e.At(), strings.Clone(text[:min(len(text), maxPrompt)])})
+		case e.Name() == otelmap.EventPrompt:
+			if !r.asked || at.Before(r.begun) {
+				r.asked, r.begun = true, at
+			}
+			if e.Prompt() {
+				text := e.Text()
+				s.prompts = append(s.prompts, prompt{len(s.runs), at, strings.Clone(text[:min(len(text), maxPrompt)])})
+			}
 		}
 	}
 	s.runs = append(s.runs, r)
@@ -167,10 +164,15 @@ func once(text string) string { return unique.Make(text).Value() }
 
 func (s *Sums) add(at int, span *tracepb.Span, agent string) {
 	one := step.Of(span)
+	known := func(id string) string {
+		id = strings.Clone(id)
+		s.ids[id] = true
+		return id
+	}
 	switch kind := one.Kind(); kind {
 	case step.KindTool, step.KindScript:
 		s.calls = append(s.calls, call{
-			run: at, id: strings.Clone(one.CallID()), name: once(one.Tool()), agent: agent, status: statusOf(one),
+			run: at, id: known(one.CallID()), name: once(one.Tool()), agent: agent, status: statusOf(one),
 			start: one.Started(), end: one.Ended(), skill: one.InvokedBy() != "", script: kind == step.KindScript,
 		})
 	case step.KindRequest:
@@ -179,8 +181,8 @@ func (s *Sums) add(at int, span *tracepb.Span, agent string) {
 			s.listed = sum(s.listed, u)
 		}
 		s.requests = append(s.requests, request{
-			run: at, id: strings.Clone(one.ResponseID()), model: once(one.Model()), agent: agent,
-			failed: statusOf(one) == failed, usage: u, start: one.Started(),
+			run: at, id: known(one.ResponseID()), model: once(one.Model()), agent: agent,
+			failed: statusOf(one) == failed, usage: u,
 		})
 	default:
 		return
@@ -210,20 +212,6 @@ func (s *Sums) askedAt(at time.Time) bool {
 	return slices.ContainsFunc(s.prompts, func(p prompt) bool { return p.at.Sub(at).Abs() < 2*time.Second })
 }
 
-// has reports a request or a call with an id.
-func (s *Sums) has(id string) bool {
-	if s.ids == nil {
-		s.ids = make(map[string]bool, len(s.calls)+len(s.requests))
-		for _, q := range s.calls {
-			s.ids[q.id] = true
-		}
-		for _, q := range s.requests {
-			s.ids[q.id] = true
-		}
-	}
-	return s.ids[id]
-}
-
 // counts returns the numbers of calls and of requests of a trace.
 func (s *Sums) counts(trace string) (calls, requests int) {
 	for _, q := range s.calls {
@@ -239,9 +227,9 @@ func (s *Sums) counts(trace string) (calls, requests int) {
 	return calls, requests
 }
 
-// trace is the trace of a run.
+// trace is the trace of a run, empty for none.
 func (s *Sums) trace(run int) string {
-	if run < len(s.runs) {
+	if run >= 0 && run < len(s.runs) {
 		return s.runs[run].trace
 	}
 	return ""
