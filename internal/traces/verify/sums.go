@@ -187,7 +187,7 @@ func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string)
 	a := span.GetAttributes()
 	id := func(key string) string {
 		id := strings.Clone(otlp.Text(a, key))
-		s.ids[id] = true
+		s.ids[id] = id != ""
 		return id
 	}
 	script := otlp.Text(a, otelmap.KeyOperation) == otelmap.OpInvokeWorkflow
