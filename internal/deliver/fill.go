@@ -10,7 +10,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // StoredTrace names a trace of the local store.
@@ -184,7 +184,7 @@ func (f *filling) read(ctx context.Context, u *fillUnit) error {
 func runsOf(messages []*tracepb.ResourceSpans) (runs [][]*tracepb.ResourceSpans) {
 	var roots []string
 	for s := range otlp.Spans(messages) {
-		if otlp.Text(s.GetAttributes(), otelmap.KeyHost) != "" {
+		if step.Of(s).Host() != "" {
 			roots = append(roots, otlp.SpanID(s))
 		}
 	}

@@ -248,7 +248,7 @@ func TestSecondReadingLacksWhatOnlyHooksReport(t *testing.T) {
 		spans []*tracepb.Span
 		want  int
 	}{
-		"a call of a skill's text":    {"claude-code", []*tracepb.Span{call(otlp.String(invokedBy, "user"))}, 0},
+		"a call of a skill's text":    {"claude-code", []*tracepb.Span{call(otlp.String("hookspan.command.invoked_by", "user"))}, 0},
 		"a call that nobody explains": {"claude-code", []*tracepb.Span{call()}, 1},
 	} {
 		sums := new(Sums)

@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // TestVerdictHoldsWhileNothingChanges has files that are changed behind a verdict, keeping their
@@ -159,7 +160,7 @@ func TestVerdictOfASessionThatMoved(t *testing.T) {
 	r := recordedOutside(t, "claude-code", home, off)
 	wrong := []*tracepb.ResourceSpans{proto.CloneOf(r.spans[0])}
 	for s := range otlp.Spans(wrong) {
-		if statusOf(s) == failed {
+		if statusOf(step.Of(s)) == failed {
 			succeed(s)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // TestRightTracesHaveNoDifference has files of Codex whose rows look as if something were missing.
@@ -209,7 +210,7 @@ func TestWhatAProjectDidNotRecordIsNotMissing(t *testing.T) {
 			spans = append(spans, proto.CloneOf(r.spans[i]))
 		}
 		for s := range otlp.Spans(spans) {
-			if c.change != nil && statusOf(s) == failed {
+			if c.change != nil && statusOf(step.Of(s)) == failed {
 				c.change(s)
 			}
 		}
@@ -241,7 +242,7 @@ func TestWrongTracesHaveADifference(t *testing.T) {
 		change func(run []*tracepb.Span) []*tracepb.Span
 	}{
 		"a call of a subagent that is not there": {Agent, func(run []*tracepb.Span) []*tracepb.Span {
-			agent := proto.CloneOf(run[slices.IndexFunc(run, role(store.RoleAgent))])
+			agent := proto.CloneOf(run[slices.IndexFunc(run, role(step.KindAgent))])
 			agent.SpanId = []byte("invented")
 			set(agent, otlp.String(otelmap.KeyAgent, "a9"))
 			run[slices.IndexFunc(run, call)].ParentSpanId = agent.SpanId

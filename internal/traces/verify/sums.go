@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Sums are what the traces of a session say.
@@ -82,9 +83,6 @@ const (
 	unfinished = "unfinished"
 )
 
-// invokedBy is on calls that the text of a skill made: who asked for the skill.
-const invokedBy = "hookspan.command.invoked_by"
-
 // Add adds runs of the session.
 func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
 	if s.ids == nil {
@@ -94,58 +92,39 @@ func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
 		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
 		if s.only != "" {
 			spans = slices.DeleteFunc(spans, func(span *tracepb.Span) bool {
-				id := otlp.Text(span.GetAttributes(), otelmap.KeyConversationID)
+				id := step.Of(span).Session()
 				return id != "" && id != s.only
 			})
 		}
-		agent := agentOf(spans)
+		tree := step.TreeOf(slices.Values(spans))
 		at := max(0, len(s.runs)-1)
 		for _, span := range spans {
-			if store.RoleOf(span.GetAttributes()) == store.RoleRoot {
+			if step.Of(span).Kind() == step.KindRun {
 				at = len(s.runs)
 				s.addRoot(span)
 			}
 		}
-		for _, span := range spans {
+		for i, span := range spans {
+			agent := ""
+			if owner := tree.Owner(i); owner != step.None {
+				agent = cmp.Or(strings.Clone(step.Of(spans[owner]).AgentID()), "?")
+			}
 			s.add(at, span, agent)
 		}
 	}
 }
 
-// agentOf returns what finds the id of the subagent that a span is below.
-func agentOf(spans []*tracepb.Span) func(*tracepb.Span) string {
-	isAgent := func(span *tracepb.Span) bool { return store.RoleOf(span.GetAttributes()) == store.RoleAgent }
-	if !slices.ContainsFunc(spans, isAgent) {
-		return func(*tracepb.Span) string { return "" }
-	}
-	parents, agents := make(map[string]string, len(spans)), make(map[string]string)
-	for _, span := range spans {
-		id := string(span.GetSpanId())
-		parents[id] = string(span.GetParentSpanId())
-		if isAgent(span) {
-			agents[id] = cmp.Or(strings.Clone(otlp.Text(span.GetAttributes(), otelmap.KeyAgent)), "?")
-		}
-	}
-	return func(span *tracepb.Span) string {
-		id := string(span.GetParentSpanId())
-		for n := 0; n < 100 && id != "" && agents[id] == ""; n++ { // deep enough for any agent, and an end for a cycle
-			id = parents[id]
-		}
-		return agents[id]
-	}
-}
-
 func (s *Sums) addRoot(span *tracepb.Span) {
-	a := span.GetAttributes()
-	if u := store.UsageOf(a); u != nil {
+	one := step.Of(span)
+	if u := one.Usage(); u != nil {
 		s.usage = sum(s.usage, u)
 	}
-	n, known := otlp.Integer(a, otelmap.KeyToolCalls)
+	n, _, _, known := one.Calls()
 	s.counted += int(n)
 	s.uncounted = s.uncounted || !known
-	r := run{trace: otlp.TraceID(span), start: otlp.Start(span), end: otlp.End(span), outcome: once(otlp.Text(a, otelmap.KeyOutcome))}
+	r := run{trace: otlp.TraceID(span), start: one.Started(), end: one.Ended(), outcome: once(one.Outcome())}
 	r.begun = r.start
-	if dir := otlp.Text(a, otelmap.KeyWorkingDirectory); !slices.Contains(s.dirs, dir) {
+	if dir := one.Directory(); !slices.Contains(s.dirs, dir) {
 		s.dirs = append(s.dirs, strings.Clone(dir))
 	}
 	if s.first.IsZero() || r.start.Before(s.first) {
@@ -154,22 +133,22 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 	if r.end.After(s.last) {
 		s.last = r.end
 	}
-	for _, e := range span.GetEvents() {
-		at, u := otlp.Time(e.GetTimeUnixNano()), store.UsageOf(e.GetAttributes())
+	for e := range one.Events() {
+		at, u := e.At(), e.Usage()
 		switch {
-		case e.GetName() == otelmap.EventUsage && u != nil:
+		case e.Name() == otelmap.EventUsage && u != nil:
 			s.listed = sum(s.listed, u)
-			if otlp.Text(e.GetAttributes(), otelmap.KeyUsageSource) == "session" {
+			if e.UsageSource() == "session" {
 				s.summed = true
 			} else {
 				s.requests = append(s.requests, request{run: len(s.runs), usage: u, sum: true})
 			}
-		case e.GetName() == otelmap.EventPrompt:
+		case e.Name() == otelmap.EventPrompt:
 			if !r.asked || at.Before(r.begun) {
 				r.asked, r.begun = true, at
 			}
-			if isPrompt(e) {
-				text := otlp.Text(e.GetAttributes(), otelmap.KeyText)
+			if e.Prompt() {
+				text := e.Text()
 				s.prompts = append(s.prompts, prompt{len(s.runs), at, strings.Clone(text[:min(len(text), maxPrompt)])})
 			}
 		}
@@ -183,28 +162,27 @@ const maxPrompt = 400
 // once is a text that many spans have, in memory once.
 func once(text string) string { return unique.Make(text).Value() }
 
-func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string) {
-	a := span.GetAttributes()
-	id := func(key string) string {
-		id := strings.Clone(otlp.Text(a, key))
+func (s *Sums) add(at int, span *tracepb.Span, agent string) {
+	one := step.Of(span)
+	known := func(id string) string {
+		id = strings.Clone(id)
 		s.ids[id] = id != ""
 		return id
 	}
-	script := otlp.Text(a, otelmap.KeyOperation) == otelmap.OpInvokeWorkflow
-	switch role := store.RoleOf(a); {
-	case role == store.RoleTool, script:
+	switch kind := one.Kind(); kind {
+	case step.KindTool, step.KindScript:
 		s.calls = append(s.calls, call{
-			run: at, id: id(otelmap.KeyToolCallID), name: once(otlp.Text(a, otelmap.KeyToolName)), agent: agent(span),
-			status: statusOf(span), start: otlp.Start(span), end: otlp.End(span), skill: otlp.Text(a, invokedBy) != "", script: script,
+			run: at, id: known(one.CallID()), name: once(one.Tool()), agent: agent, status: statusOf(one),
+			start: one.Started(), end: one.Ended(), skill: one.InvokedBy() != "", script: kind == step.KindScript,
 		})
-	case role == store.RoleChat:
-		u := store.UsageOf(a)
+	case step.KindRequest:
+		u := one.Usage()
 		if u != nil {
 			s.listed = sum(s.listed, u)
 		}
 		s.requests = append(s.requests, request{
-			run: at, id: id(otelmap.KeyResponseID), model: once(otlp.Text(a, otelmap.KeyRequestModel)), agent: agent(span),
-			failed: statusOf(span) == failed, usage: u,
+			run: at, id: known(one.ResponseID()), model: once(one.Model()), agent: agent,
+			failed: statusOf(one) == failed, usage: u,
 		})
 	default:
 		return
@@ -214,17 +192,12 @@ func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string)
 	}
 }
 
-func statusOf(s *tracepb.Span) string {
-	end := otelmap.EndOf(s)
-	if end == otelmap.EndDenied && otlp.Text(s.GetAttributes(), otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
+func statusOf(s step.Step) string {
+	end := s.End()
+	if end == otelmap.EndDenied && s.Failure().Kind == otelmap.ErrorToolCancelled {
 		return cancelled
 	}
 	return [...]string{otelmap.EndOK: ok, otelmap.EndFailed: failed, otelmap.EndDenied: denied, otelmap.EndUnfinished: unfinished, otelmap.EndRunning: ""}[end]
-}
-
-// isPrompt reports the event of a prompt that a person typed.
-func isPrompt(e *tracepb.Span_Event) bool {
-	return e.GetName() == otelmap.EventPrompt && otlp.Find(e.GetAttributes(), otelmap.KeyPromptInjected) == nil
 }
 
 func sum(x store.Usage, y *store.Usage) store.Usage {
