@@ -183,7 +183,7 @@ bench-fleet: ## spans per second from many developers to gateways, into dist/res
 	$(GO) -C tests/bench run ./fleet $(BENCH)
 
 gobench: ## the packages' own benchmarks
-	for dir in . $(TESTS); do $(GO) -C $$dir test -run '^$$' -bench . -benchmem ./... || exit 1; done
+	for dir in . $(COMPONENTS) $(TESTS); do $(GO) -C $$dir test -run '^$$' -bench . -benchmem ./... || exit 1; done
 
 test-windows: ## the tests of packages built for Windows, under Wine; needs root (PKG=./spool names other packages)
 	tests/windows.sh $(or $(PKG),./cmd/... ./config ./hook/... ./infinium ./internal/... ./otelmap ./spool)
