@@ -144,8 +144,9 @@ soak-drawn: setup build ## DRAWN sessions of each of DRAWN_AGENTS, with the real
 soak-surfaces: ## what the commands and the page count, over 200 drawn stores
 	$(GO) test -count=1 -timeout 1h ./cmd/hookspan -run TestSurfacesAgree -surfaces 200
 
-soak-page: setup build ## the page's long tests
+soak-page: setup build ## the page's long tests, and the others with answers that come late
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
+	$(GO) -C tests/ui test -count=1 -timeout 30m -skip '^(TestAttacks|TestOddTasksAreShown|TestViews|TestEditingViews)$$' . -slow 700ms
 
 backend-pictures: build ## docs/images/backend-*.png, a task in Phoenix and MLflow; needs Python 3 and chromium
 	TEST_PROGRAMS=$(CURDIR)/bin $(GO) -C tests test -count=1 -timeout 30m -v -run Picture ./backends -backends -pictures $(CURDIR)/docs/images
