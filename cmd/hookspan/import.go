@@ -203,7 +203,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 		defer func() { _ = alone.Close() }()
 	}
 	files := a.setup().Files()
-	all, err := importer.Sessions(ctx, files, agent)
+	all, err := im.Sessions(ctx, files)
 	if err != nil {
 		return err
 	}

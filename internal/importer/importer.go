@@ -40,6 +40,10 @@ type Known interface {
 	Imports(ctx context.Context, host string) ([]store.Import, error)
 	// NoteImports records sessions whose runs are all known.
 	NoteImports(ctx context.Context, imports []store.Import) error
+	// Reading returns what NoteReading recorded of an agent's files for a reader and a
+	// version of the program.
+	Reading(ctx context.Context, host, reader, version string) (notes string, err error)
+	NoteReading(ctx context.Context, host, reader, version, notes string) error
 	// Settle notes that a destination has answered for traces.
 	Settle(ctx context.Context, destination string, traces []string) error
 }

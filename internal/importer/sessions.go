@@ -33,6 +33,26 @@ func Sessions(ctx context.Context, files *transcript.Files, a transcript.Reader)
 	return out, err
 }
 
+// Sessions lists the agent's sessions as [Sessions] does. What the beginnings of files say is read
+// once for each state of a file.
+func (im *Importer) Sessions(ctx context.Context, files *transcript.Files) ([]Session, error) {
+	if im.Known == nil {
+		return Sessions(ctx, files, im.Agent)
+	}
+	const reader = "beginnings"
+	known, err := im.Known.Reading(ctx, im.Agent.Host, reader, im.Version)
+	if err != nil {
+		return nil, err
+	}
+	noting := *files
+	noting.Facts = transcript.ParseFacts(known)
+	found, err := Sessions(ctx, &noting, im.Agent)
+	if text, changed := noting.Facts.Text(im.Deliverer.Now().Add(-settled)); changed && err == nil && !im.DryRun {
+		err = im.Known.NoteReading(ctx, im.Agent.Host, reader, im.Version, text)
+	}
+	return found, err
+}
+
 // Select returns the sessions with the given ids, or all if there are none. If a
 // session is not among them, missing is its id.
 func Select(all []Session, ids []string) (selected []Session, missing string) {

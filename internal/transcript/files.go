@@ -62,6 +62,8 @@ type Files struct {
 	// Now is the wall clock, used only to tell a request under way from one
 	// that never ended. If nil, time.Now.
 	Now func() time.Time
+	// Facts are what is known of the files from an earlier listing. If nil, nothing is.
+	Facts *Facts
 
 	// left is how many bytes may still be read; nil for any number.
 	left *int64

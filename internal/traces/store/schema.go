@@ -15,7 +15,7 @@ const applicationID = 0x686b7331
 const schemaVersion = 1
 
 // createTables makes the tables in an empty file.
-var createTables = createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals + createGone + createOwed //nolint:gosec // All are this package's.
+var createTables = createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals + createGone + createOwed + createReadings //nolint:gosec // All are this package's.
 
 var (
 	//go:embed schema/traces.sql
@@ -36,6 +36,8 @@ var (
 	createImports string
 	//go:embed schema/owed.sql
 	createOwed string
+	//go:embed schema/readings.sql
+	createReadings string
 )
 
 // header identifies a database file.

@@ -33,8 +33,6 @@ type ImportCheck struct {
 	sessions map[string]*imported
 	read     []string
 	sums     map[string]*Sums
-	// runs counts what is imported.
-	runs int
 }
 
 // imported is what an import said of a session: that it was read, that some of it is new, that
@@ -66,15 +64,11 @@ func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*
 		s.seen, s.cut, s.lacks = true, skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
 		c.read = append(c.read, session)
 	}
-	c.runs, s.fresh = c.runs+len(runs), s.fresh || runs != nil
+	s.fresh = s.fresh || runs != nil
 	if sums := c.sums[session]; sums != nil {
 		sums.Add(runs...)
 	}
 }
-
-// noted is the dialect of the note about a verdict that found nothing: of which state of the
-// files and of the store it is.
-const noted = "second reading"
 
 // Place is where an import ran: the agent's files, the store, the version of the program, from
 // when on it imported and when it ended. Clean removes secrets, Off is that of [Check].
@@ -87,48 +81,44 @@ type Place struct {
 	Off        func(dir string) bool
 }
 
-// Verdict reads the files of an agent a second time: those that were written since the last
-// verdict, if that found nothing and what it is of is unchanged, or since what was imported. All
-// are read if anything differs.
+// Verdict reads the files of an agent a second time: those that have changed since they were noted,
+// those of sessions whose traces have, and those that may have something of the same sessions. All
+// are read if a session differs, or has no trace and was not noted for that.
 func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, error) {
-	traces, err := p.Store.Count(ctx, store.Filter{Host: c.host, Limit: -1})
-	if err != nil {
-		return nil, err
-	}
 	files, err := agentfiles.Find(ctx, c.host, p.Env)
 	if err != nil {
 		return nil, err
 	}
-	from, whole, err := c.unchanged(ctx, &p, files, traces)
+	old, err := readNotes(ctx, c.host, &p)
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.verdict(ctx, &p, files, from)
-	if err == nil && !from.IsZero() && !(v.Complete || weighty(v.Unknown) && v.equal()) {
-		v, err = c.verdict(ctx, &p, files, time.Time{})
+	traces, err := p.Store.Written(ctx, c.host)
+	if err != nil {
+		return nil, err
 	}
-	if err != nil || !whole || !v.equal() {
+	v, untraced, read, err := c.verdict(ctx, &p, files, old.Files, p.Since, c.touched(old.Traces, traces))
+	part := old.Files != nil || !p.Since.IsZero()
+	if err == nil && part && (len(v.Differ)+len(v.Gone) > 0 || !old.Files.Name(untraced)) {
+		v, untraced, read, err = c.verdict(ctx, &p, files, nil, time.Time{}, nil)
+	}
+	if err != nil || !p.Since.IsZero() {
 		return v, err
 	}
-	at := p.Now.Add(-settled)
-	note := store.Import{Host: c.host, Dialect: noted, Stamp: fmt.Sprintln(p.Version, files.State(at)), There: traces, Directory: at.Format(time.RFC3339Nano)}
-	return v, p.Store.NoteImports(ctx, []store.Import{note})
+	return v, notes{files.Noted(read, old.Files, p.Now.Add(-settled), untraced), traces}.write(ctx, c.host, &p)
 }
 
 // settled is how old a file's time must be to show that nothing was written since.
 const settled = 2 * time.Second
 
-// unchanged returns since when files have to be read, and whether these and those that were
-// read before are all: an import since a later time leaves some out.
-func (c *ImportCheck) unchanged(ctx context.Context, p *Place, files *agentfiles.Files, traces int) (from time.Time, whole bool, err error) {
-	notes, err := p.Store.Imports(ctx, c.host)
-	for _, n := range notes {
-		at, _ := time.Parse(time.RFC3339Nano, n.Directory) // zero for another's note
-		if n.Dialect == noted && n.There+c.runs == traces && n.Stamp == fmt.Sprintln(p.Version, files.State(at)) {
-			return at, !p.Since.After(at), err
+// touched are the sessions with new traces, and with others than those of a verdict.
+func (c *ImportCheck) touched(old, now map[string]string) (ids []string) {
+	for id, s := range c.sessions {
+		if s.fresh || old[id] != now[id] {
+			ids = append(ids, id)
 		}
 	}
-	return p.Since, p.Since.IsZero(), err
+	return ids
 }
 
 // equal reports that nothing differs, and that nothing was left out.
@@ -141,26 +131,29 @@ func (v *ImportVerdict) Lost() bool {
 	return slices.ContainsFunc(v.Unread, func(u agentfiles.Unread) bool { return !u.Part })
 }
 
-func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.Files, since time.Time) (*ImportVerdict, error) {
+// verdict reads files as [agentfiles.Files.Read] does. untraced are those of sessions without a trace.
+func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.Files, old agentfiles.Notes, since time.Time, touched []string) (
+	v *ImportVerdict, untraced []string, files *agentfiles.Reading, err error,
+) {
 	clean := p.Clean
-	files, err := found.Read(ctx, since)
+	files, err = found.Read(ctx, old, since, touched)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	v := &ImportVerdict{Findings: Findings{Unread: files.Unread, Unknown: files.Unknown}}
+	v = &ImportVerdict{Findings: Findings{Unread: slices.Clone(files.Unread), Unknown: files.Unknown}}
 	check := Check{
 		Host: c.host, Files: files, Store: p.Store, Sums: c.sums, Now: p.Now, Clean: clean, Off: p.Off,
 		Cut: func(_ context.Context, session string) (bool, error) { return c.sessions[session].cut, nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	if !since.IsZero() { // the others' files were compared before, or are older than what was asked for
+	if old != nil || !since.IsZero() { // the others' files were compared before, or are older than what was asked for
 		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.sessions[id].fresh })
 	}
 	v.Gone, v.Sessions = check.Gone, len(c.read)-len(check.Gone)
 	if v.Untraced, err = check.Untraced(ctx, func(id string) bool { return c.sessions[id] != nil }); err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
 	v.Differ = slices.DeleteFunc(v.Differ, func(s Session) bool {
 		if s.NoTrace && !c.sessions[s.Session].lacks {
@@ -168,9 +161,14 @@ func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.F
 		}
 		return s.NoTrace
 	})
+	for _, s := range v.Untraced {
+		if of := files.Sessions[s.Session]; of != nil {
+			untraced = append(untraced, of.Files...)
+		}
+	}
 	scrub(clean, reflect.ValueOf(v))
 	v.Complete = v.equal() && !weighty(v.Unknown)
-	return v, nil
+	return v, untraced, files, nil
 }
 
 // Text is the verdict in one line, below what was not read.

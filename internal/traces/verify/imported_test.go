@@ -1,8 +1,11 @@
 package verify
 
 import (
+	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +19,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/otelmap/step"
 )
 
@@ -48,7 +52,8 @@ func TestVerdictHoldsWhileNothingChanges(t *testing.T) {
 		"nothing":          {version: "1", at: now.Add(-time.Hour)},
 		"another version":  {version: "2", at: now.Add(-time.Hour), differs: true},
 		"a time":           {version: "1", at: now.Add(-time.Minute), differs: true},
-		"a deletion":       {version: "1", at: now.Add(-time.Hour), differs: true, change: func(st *store.Store) { deleteFirst(t, st) }},
+		"a deletion":       {version: "1", at: now.Add(-time.Hour), differs: true, change: func(st *store.Store) { deleteTrace(t, st, "s1") }},
+		"another's":        {version: "1", at: now.Add(-time.Hour), change: func(st *store.Store) { deleteTrace(t, st, "s2") }},
 		"a time too close": {version: "1", at: now.Add(-time.Second), differs: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,12 +78,11 @@ func TestVerdictHoldsWhileNothingChanges(t *testing.T) {
 				return v
 			}
 			write(right, now.Add(-time.Hour))
-			runs := append(read(t, home)[0].spans, resource(rootSpan(0, 1, "completed")))
-			runs[len(runs)-1].ScopeSpans[0].Spans[0].TraceId = []byte("0123456789abcdef")
-			if err := st.UploadTraces(t.Context(), runs); err != nil {
+			runs := read(t, home)[0].spans
+			if err := st.UploadTraces(t.Context(), append(slices.Clone(runs), traceOf("s1", runs[0]), traceOf("s2", runs[0]))); err != nil {
 				t.Fatal(err)
 			}
-			if v := verdict("1", runs[:len(runs)-1]); !v.Complete {
+			if v := verdict("1", runs); !v.Complete {
 				t.Fatalf("first verdict %+v", v)
 			}
 			write(wrong, c.at)
@@ -92,10 +96,21 @@ func TestVerdictHoldsWhileNothingChanges(t *testing.T) {
 	}
 }
 
-// deleteFirst deletes a trace of another session.
-func deleteFirst(t *testing.T, st *store.Store) {
+// traceOf is another trace of a session of the agent of a run.
+func traceOf(session string, like *tracepb.ResourceSpans) *tracepb.ResourceSpans {
+	run := resource(rootSpan(0, 1, "completed"))
+	run.Resource = like.Resource
+	root := run.ScopeSpans[0].Spans[0]
+	root.TraceId = fmt.Appendf(nil, "%016s", session)
+	set(root, otlp.String(otelmap.KeyConversationID, session))
+	set(root, otlp.String(otelmap.KeyHost, "claude-code"))
+	return run
+}
+
+// deleteTrace deletes the trace that traceOf made.
+func deleteTrace(t *testing.T, st *store.Store, session string) {
 	t.Helper()
-	if n, err := st.Delete(t.Context(), []string{"30313233343536373839616263646566"}); n != 1 || err != nil {
+	if n, err := st.Delete(t.Context(), []string{hex.EncodeToString(fmt.Appendf(nil, "%016s", session))}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 }
@@ -147,6 +162,59 @@ func TestVerdictOfAnImportSinceATimeLeavesOlderFiles(t *testing.T) {
 	}
 	if v := verdict(now.Add(3*time.Hour), time.Time{}, "s2"); v.Complete {
 		t.Errorf("a file that no import compared is equal: %+v", v)
+	}
+}
+
+// TestVerdictOfADamagedFileHolds has a damaged file, and one that is changed behind the verdict,
+// keeping its size and time. The next verdict names the damaged line and reads no more.
+func TestVerdictOfADamagedFileHolds(t *testing.T) {
+	home, now := t.TempDir(), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = st.Close() }()
+	write := func(session, text string) {
+		t.Helper()
+		path := filepath.Join(home, ".claude", "projects", "-w", session+".jsonl")
+		transcripttest.Write(t, path, text)
+		if err := os.Chtimes(path, now.Add(-time.Hour), now.Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	turn := func(session string) string { return reportedTurn(session, int(session[1]-'0')) }
+	write("s1", turn("s1"))
+	write("s2", turn("s2")+"{torn\n"+reportedTurn("s2", 5))
+	write("s3", turn("s3"))
+	for _, r := range read(t, home) {
+		if err := st.UploadTraces(t.Context(), r.spans); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		change         func()
+		unread, differ int
+	}{
+		{func() {}, 1, 0},
+		{func() { write("s1", strings.Replace(turn("s1"), `"output_tokens":2`, `"output_tokens":9`, 1)) }, 1, 0},
+		{func() { write("s3", strings.Replace(turn("s3"), `"output_tokens":2`, `"output_tokens":99`, 1)) }, 1, 2}, // all are read
+	} {
+		c.change()
+		var all []importer.Session
+		ids := []string{"s1", "s2", "s3"}
+		for _, id := range ids {
+			all = append(all, importer.Session{Session: transcript.Session{ID: id}})
+		}
+		check := NewImportCheck("claude-code", all)
+		for _, id := range ids {
+			check.Observe(id, importer.Skipped{AlreadyThere: 1}, nil)
+		}
+		v, err := check.Verdict(t.Context(), Place{
+			Env: agentfiles.Env{Home: home}, Store: st, Version: "1", Now: now, Clean: func(text string) string { return text },
+		})
+		if err != nil || len(v.Unread) != c.unread || len(v.Differ) != c.differ || len(v.Gone) > 0 {
+			t.Errorf("got %+v, %v", v, err)
+		}
 	}
 }
 

@@ -151,6 +151,31 @@ func headOf(ctx context.Context, f *transcript.Files, path string, copies bool) 
 	return h, err
 }
 
+// fact is what the head of a file says of other threads, nothing if it names none.
+func (h *history) fact() (says []string) {
+	if h.parent == "" && len(h.from) == 0 {
+		return nil
+	}
+	says = []string{h.spawner, h.parent}
+	for _, t := range append([]thread{h.self}, h.from...) {
+		says = append(says, t.id, t.born.Format(time.RFC3339Nano))
+	}
+	return says
+}
+
+// historyOf is the history of which these are the facts.
+func historyOf(says []string) (h history) {
+	if len(says) < 4 {
+		return h
+	}
+	h.spawner, h.parent = says[0], says[1]
+	for t := range slices.Chunk(says[2:], 2) {
+		h.from = append(h.from, thread{t[0], transcript.ISOTime(t[len(t)-1])})
+	}
+	h.self, h.from = h.from[0], h.from[1:]
+	return h
+}
+
 // elsewhere is the function of the history of the file of self.
 func elsewhere(ctx context.Context, f *transcript.Files, self *thread) func([]thread, string, bool) bool {
 	var s *shelf

@@ -66,7 +66,10 @@ func (s *shelf) readHeads(f *transcript.Files) heads {
 	all := heads{make(map[string][]head), make(map[string][]head), make(map[string]string)}
 	for id, paths := range s.paths {
 		for _, path := range paths {
-			h, _ := headOf(s.ctx, f, path, false) // a file that cannot be read is reported when it is imported
+			h := historyOf(f.Fact(path, func() ([]string, error) {
+				h, err := headOf(s.ctx, f, path, false) // a file that cannot be read is reported when it is imported
+				return h.fact(), err
+			}))
 			all.parents[path] = h.parent
 			for i, by := range [...]string{h.spawner, h.parent} {
 				if by != "" && by != id && (i == 0 || by != h.spawner) {

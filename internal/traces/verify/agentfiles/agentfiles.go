@@ -5,10 +5,8 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io/fs"
 	"maps"
 	"os"
@@ -35,6 +33,8 @@ type Reading struct {
 	Unread []Unread
 	// Unknown are the rows, items and parts of kinds that are not known, by their kinds.
 	Unknown []Unknown
+	// about are the sessions and threads that the files that were read are about, by the paths.
+	about map[string][]string
 }
 
 // Lacks is what an agent's hooks report and its files lack.
@@ -352,17 +352,6 @@ func Find(ctx context.Context, host string, env Env) (*Files, error) {
 	return out, nil
 }
 
-// State is the state of the files that were written before a time: paths, sizes and times.
-func (l *Files) State(before time.Time) string {
-	h := fnv.New128a()
-	for _, f := range l.all {
-		if f.at.Before(before) {
-			_, _ = fmt.Fprintln(h, f.path, f.size, f.at.UnixNano()) // never fails
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
 // written returns the size and the time of a file, and of a log that a database has beside it.
 func written(path string) (size int64, at time.Time) {
 	places := []string{path}
@@ -386,13 +375,33 @@ func Read(ctx context.Context, host string, env Env) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return files.Read(ctx, time.Time{})
+	return files.Read(ctx, nil, time.Time{}, nil)
 }
 
-// Read reads the files that were written since a time, all if that is zero. Files that cannot be
-// read are among what was not. The error is the context's.
-func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
-	all := slices.DeleteFunc(slices.Clone(l.all), func(f found) bool { return f.at.Before(since) })
+// Read reads the files that have changed since they were noted, those of some sessions, and those
+// that may have something of the same sessions: all without notes. Files without a note that
+// were written before a time are left out. Files that cannot be read are among what was not.
+// The error is the context's.
+func (l *Files) Read(ctx context.Context, notes Notes, since time.Time, sessions []string) (*Reading, error) {
+	s := l.selection(notes)
+	files := l.read(ctx, append(s.changed(since), s.of(append(sessions, l.gone(notes)...))...))
+	about := make(map[string][]string)
+	for news := files; len(news) > 0; files = append(files, news...) {
+		var ids []string
+		for _, r := range news {
+			about[r.path] = r.about()
+			ids = append(ids, about[r.path]...)
+		}
+		news = l.read(ctx, s.of(ids))
+	}
+	slices.SortFunc(files, func(x, y *file) int { return cmp.Compare(x.path, y.path) })
+	out := l.joined(files)
+	out.about = about
+	return out, ctx.Err()
+}
+
+// read reads files.
+func (l *Files) read(ctx context.Context, all []found) []*file {
 	files := make([]*file, len(all))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -409,6 +418,11 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 	}
 	close(next)
 	wg.Wait()
+	return files
+}
+
+// joined is what files say together.
+func (l *Files) joined(files []*file) *Reading {
 	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
 	kinds := make(map[string]Unknown)
 	adopt(files)
@@ -426,7 +440,7 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 		out.Unknown = append(out.Unknown, kinds[kind])
 	}
 	out.once()
-	return out, ctx.Err()
+	return out
 }
 
 // takes reports a file that may hold rows.

@@ -369,6 +369,7 @@ func (c *codexFile) meta(it *codexItem) {
 	}
 	if c.line > 1 && it.ID != "" && it.ID != c.owner && !c.sub {
 		c.from, c.forked, c.copied = it.ID, c.at, true
+		c.origins = append(c.origins, it.ID)
 	}
 }
 

@@ -31,9 +31,10 @@ type file struct {
 	line     int
 	sessions map[string]*Session
 	unread   []Unread
-	// owner is the session whose file it is, where rows name another. session and at are those
-	// of the row that is read.
+	// owner is the session whose file it is, where rows name another, and origins those of which
+	// it has copies. session and at are those of the row that is read.
 	owner   string
+	origins []string
 	session string
 	at      time.Time
 	// agent is the subagent whose row it is.
