@@ -163,14 +163,14 @@ func RoleOf(attrs []*commonpb.KeyValue) Role {
 	return RoleOther
 }
 
-// UsageOf returns the tokens and the cost in attributes. It returns nil if they
-// have neither.
+// UsageOf returns the tokens and the cost in attributes, of which it keeps nothing in memory. It
+// returns nil if they have neither.
 func UsageOf(attrs []*commonpb.KeyValue) *Usage {
 	var u Usage
 	in, okIn := otelmap.Tokens(attrs, otelmap.KeyInputTokens)
 	out, okOut := otelmap.Tokens(attrs, otelmap.KeyOutputTokens)
 	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok && !math.IsNaN(v.DoubleValue) && !math.IsInf(v.DoubleValue, 0) {
-		u.CostUSD = &v.DoubleValue
+		u.CostUSD = new(v.DoubleValue)
 	}
 	if !okIn && !okOut && u.CostUSD == nil {
 		return nil

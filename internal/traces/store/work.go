@@ -206,23 +206,15 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		w.hidden[id] = !shown
 		w.Calls = append(w.Calls, c)
 	case RoleChat:
-		r := Request{Span: id, Model: otlp.Text(a, otelmap.KeyRequestModel), Started: start, Usage: UsageOf(a).copied()}
+		r := Request{Span: id, Model: otlp.Text(a, otelmap.KeyRequestModel), Started: start, Usage: UsageOf(a)}
 		r.ids = otelmap.CallIDs(otlp.Text(a, otelmap.KeyOutputMessages))
 		r.Calls = len(r.ids)
 		w.Requests = append(w.Requests, r)
 	case RoleAgent:
 		w.Subagents = append(w.Subagents, Subagent{
-			Span: id, Name: otlp.Text(a, otelmap.KeyAgentName), Started: start, Took: took, Usage: UsageOf(a).copied(), parent: parent,
+			Span: id, Name: otlp.Text(a, otelmap.KeyAgentName), Started: start, Took: took, Usage: UsageOf(a), parent: parent,
 		})
 	}
-}
-
-// copied is the usage in memory that the next span does not get.
-func (u *Usage) copied() *Usage {
-	if u != nil && u.CostUSD != nil {
-		u.CostUSD = new(*u.CostUSD)
-	}
-	return u
 }
 
 // done connects what was added.
