@@ -58,7 +58,8 @@ func postAll(ctx context.Context, p Provider, ports []int, events [][]byte) (tak
 	for i, port := range ports {
 		wg.Go(func() {
 			for _, e := range events {
-				if errs[i] = post(ctx, client, p, port, e); errs[i] != nil {
+				errs[i] = post(ctx, client, p, port, e)
+				if errs[i] != nil {
 					return
 				}
 				counts[i]++

@@ -18,7 +18,7 @@ func (e *exam) spool() {
 	if missing(e.Setup.Config.SpoolDir()) {
 		hint := "use your agent once"
 		for _, h := range e.st.installed() {
-			if h.Host == cline.Host {
+			if h.Agent.Host == cline.Host {
 				hint += "; if Cline stores no event then, reload the editor's window"
 			}
 		}

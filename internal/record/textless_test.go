@@ -20,8 +20,8 @@ import (
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/hooktest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // facts are what the mapping needs of an event without texts.

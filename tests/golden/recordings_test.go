@@ -140,7 +140,7 @@ func differences(t *testing.T, host, home, session string, spans []*tracepb.Reso
 	if err := s.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	files, err := agentfiles.Read(t.Context(), host, agentfiles.EnvOf(home, nil))
+	files, err := agentfiles.Read(t.Context(), host, agentfiles.Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,6 @@ var _ install.Installer = Installer{}
 func (in Installer) spec() *settings.Spec {
 	a := &settings.Spec{
 		Agent: hook.AgentOf(hook.HostClaude), File: "settings.json", LocalFile: "settings.local.json",
-		Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 		ManagedDir: map[string]string{
 			"darwin": "/Library/Application Support/ClaudeCode", "windows": `C:\Program Files\ClaudeCode`, "linux": "/etc/claude-code",
 		},

@@ -259,7 +259,8 @@ func tomlHooks(text []byte) []byte {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "[[hooks."); ok {
 			event, inner := strings.CutSuffix(strings.TrimSuffix(name, "]]"), ".hooks")
-			if handler = nil; !inner {
+			handler = nil
+			if !inner {
 				at = &group{Hooks: []map[string]any{}}
 				hooks[event] = append(hooks[event], at)
 			} else if at != nil {
@@ -272,7 +273,8 @@ func tomlHooks(text []byte) []byte {
 			at, handler = nil, nil
 		}
 		key, raw, ok := strings.Cut(line, "=")
-		if key, raw = strings.TrimSpace(key), strings.TrimSpace(raw); !ok || at == nil {
+		key, raw = strings.TrimSpace(key), strings.TrimSpace(raw)
+		if !ok || at == nil {
 			continue
 		}
 		var value any

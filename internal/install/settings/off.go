@@ -47,7 +47,7 @@ func (a *Spec) Files(sys install.System, project string) []File {
 			}
 		}
 	}
-	for _, scope := range slices.Backward(a.Scopes) {
+	for _, scope := range slices.Backward(a.Agent.Scopes) {
 		if scope != install.ScopeUser && project == "" {
 			continue
 		}

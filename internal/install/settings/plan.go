@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
@@ -28,7 +29,7 @@ var _ install.Installer = Installer{}
 // written to. Edited hooks are no failure; see install.Plan.Edited.
 func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	a := in.Spec
-	if err := sys.CheckBinary(o, Program); err != nil {
+	if err := sys.CheckBinary(o, hook.ProgramClaude); err != nil {
 		return nil, err
 	}
 	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
@@ -101,7 +102,7 @@ func (a *Spec) warn(p *install.Plan, sys install.System, m *install.Manifest, pl
 	}
 	if place.Kind == install.ScopeProject {
 		warning := "the hooks name a program on this machine: do not commit them"
-		if slices.Contains(a.Scopes, install.ScopeLocal) {
+		if slices.Contains(a.Agent.Scopes, install.ScopeLocal) {
 			warning += " (--scope local is for that)"
 		}
 		p.Warnings = append(p.Warnings, warning)
@@ -201,7 +202,7 @@ func (a *Spec) uninstallPlaces(sys install.System, m *install.Manifest, o instal
 // of hookspan's.
 func mentionsHook(path string) bool {
 	f, err := readSettings(path)
-	return err == nil && bytes.Contains(f.Data, []byte(Program))
+	return err == nil && bytes.Contains(f.Data, []byte(hook.ProgramClaude))
 }
 
 // plannedFile is a settings file and what a plan does to it.

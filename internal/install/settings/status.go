@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 )
 
@@ -50,7 +51,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 			}
 		}
 		s.Err = err
-		s.Present = s.Present || err != nil && bytes.Contains(found.Data, []byte(Program)) ||
+		s.Present = s.Present || err != nil && bytes.Contains(found.Data, []byte(hook.ProgramClaude)) ||
 			slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.State != install.StateMissing })
 		r.Sites = append(r.Sites, s)
 	}

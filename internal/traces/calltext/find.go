@@ -18,7 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -238,7 +238,7 @@ func remember(m *redact.Memory, t *store.Trace, tr *hook.Transcript) {
 func QueryOf(t *store.Trace) transcript.Query {
 	q := transcript.Query{Session: t.Session, Cwd: t.Cwd(), Full: true}
 	for s := range otlp.Spans(t.ResourceSpans) {
-		if d := otlp.Text(s.GetAttributes(), otelmap.KeyDialect); d != "" {
+		if d := step.Of(s).Dialect(); d != "" {
 			q.Dialect = d
 			break
 		}

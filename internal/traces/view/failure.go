@@ -8,10 +8,10 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // wrapping are what Claude Code puts around an error.
@@ -81,8 +81,8 @@ var (
 // DeniedBy returns who denied a call, and the reason, "" if it is known that a person did
 // and gave none.
 func DeniedBy(call *tracepb.Span) (who, reason string) {
-	a := call.GetAttributes()
-	return deniedBy(otlp.Text(a, otelmap.KeyHookDeniedBy), otlp.Text(a, otelmap.KeyErrorType), call.GetStatus().GetMessage())
+	f := step.Of(call).Failure()
+	return deniedBy(step.Of(call).DeniedBy(), f.Kind, f.Message)
 }
 
 // denied says who denied a call and why.
