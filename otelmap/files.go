@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -277,7 +276,10 @@ func (p *places) call(c *hook.Request) (*Run, *hook.Request) {
 // else that of its agent, turn and time. Without a turn it is the run of the request
 // that asked for the call: an agent may note the result when the run has ended.
 func (p *places) result(r *hook.ToolResult) *Run {
-	if run := p.reported[callKey{r.Agent, r.ID}]; run != nil && (r.Agent != "" || r.Turn == "" || run.turn == "" || run.turn == r.Turn) {
+	asked, known := hook.Newest(p.asked[callKey{r.Agent, r.ID}], r.At, func(a asking) time.Time { return a.end })
+	// The id may be that of a call which no hook reported, of another run.
+	again := known && r.Turn == "" && asked.run != nil && len(p.asked[callKey{r.Agent, r.ID}]) > 1
+	if run := p.reported[callKey{r.Agent, r.ID}]; run != nil && !(again && asked.run != run) && (r.Agent != "" || r.Turn == "" || run.turn == "" || run.turn == r.Turn) {
 		if r.Agent == "" && run.terminal != nil && r.At.After(run.terminal.At()) {
 			return nil // what the agent noted when it had stopped is no result
 		}
@@ -289,11 +291,8 @@ func (p *places) result(r *hook.ToolResult) *Run {
 	if p.elsewhere[r.Agent] {
 		return nil
 	}
-	if r.Turn == "" {
-		asked := p.asked[callKey{r.Agent, r.ID}]
-		if n := sort.Search(len(asked), func(i int) bool { return asked[i].end.After(r.At) }); n > 0 {
-			return asked[n-1].run
-		}
+	if r.Turn == "" && known {
+		return asked.run
 	}
 	return p.entry(r.Agent, r.Turn, r.At)
 }

@@ -52,15 +52,10 @@ type mapping struct {
 	// ending is the end of the run in the host's files, nil if the hooks reported
 	// one or the files have none.
 	ending  *hook.TurnEnd
-	results *claims
-	// unclaimed are the results that no call has taken yet, where the hooks name no
-	// calls, taken the others. unnamed are the subagents that they do not
-	// name.
-	unclaimed map[toolKey][]*hook.ToolResult
-	taken     map[*hook.ToolResult]bool
-	unnamed   []*agent
-	// agentResults are the run's results by agent. filesBuilder cleans what comes from the files.
-	agentResults map[string][]*hook.ToolResult
+	results results
+	// unnamed are the subagents that no hook names.
+	unnamed []*agent
+	// filesBuilder cleans what comes from the files.
 	filesBuilder *Builder
 	// begun are the starts of the calls of subagents, never if an id was used again.
 	begun map[callKey]instant
@@ -219,7 +214,8 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	}
 
 	m.findUnnamed()
-	lead := m.pair(r.items, "")
+	m.readResults()
+	lead := m.plannedCalls(r.items, "")
 	m.subagents(lead)
 	m.chats()
 	m.cover()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/install"
@@ -215,7 +215,7 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 		return cmp.Or(err, left)
 	}
 	a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
-	if agent.Host == cline.Host {
+	if agent.Host == hook.HostCline {
 		left = cmp.Or(warnOfStoppedHooks(cmd.Context(), a), left)
 	}
 	return left

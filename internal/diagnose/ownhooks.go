@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	installcline "github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/userhooks"
@@ -26,7 +26,7 @@ func (e *exam) ownHooks() {
 	for _, s := range e.Own.Sources {
 		e.hooksFile(s)
 	}
-	if i := slices.IndexFunc(e.st.agents, func(h agentHooks) bool { return h.Agent.Host == cline.Host }); i >= 0 && len(e.Own.Sources.Handlers()) > 0 {
+	if i := slices.IndexFunc(e.st.agents, func(h agentHooks) bool { return h.Agent.Host == hook.HostCline }); i >= 0 && len(e.Own.Sources.Handlers()) > 0 {
 		for _, line := range e.st.OwnHooksRun {
 			e.add(Note, "your hooks: "+line, "")
 		}

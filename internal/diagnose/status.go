@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
@@ -301,7 +301,7 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 		st.OwnHooks = append(st.OwnHooks, o)
 	}
 	for _, h := range st.agents {
-		if h.Agent.Host == cline.Host {
+		if h.Agent.Host == hook.HostCline {
 			st.OwnHooksRun = installcline.HostsOf(h.Report, m.Dir).Summary(hookfile.EventsOf(m.Own.Sources.Handlers()))
 		}
 	}
@@ -344,9 +344,7 @@ func (st *Status) addHooks(h agentHooks) {
 	case h.Report.Healthy():
 		about.Hooks = "installed"
 	}
-	for _, s := range h.Report.Sites {
-		about.Managed = about.Managed || s.Kind == install.ScopeManaged
-	}
+	about.Managed = slices.ContainsFunc(h.Report.Sites, func(s install.Site) bool { return s.Kind == install.ScopeManaged })
 	st.Agents = append(st.Agents, about)
 	for _, s := range h.Report.Sites {
 		if h.Agent.Settings {

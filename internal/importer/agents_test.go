@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -13,8 +11,8 @@ import (
 
 // The agents and dialects of the tests.
 const (
-	HostCline      = cline.Host
-	HostClaude     = claude.Host
+	HostCline      = hook.HostCline
+	HostClaude     = hook.HostClaude
 	DialectClassic = clinefiles.DialectClassic
 	DialectSDK     = clinefiles.DialectSDK
 	DialectClaude  = claudefiles.Dialect

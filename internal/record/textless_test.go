@@ -139,7 +139,7 @@ func TestManagedMachineKeepsNoTexts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCall(t)
-			c.Agent = Agent{Facts: hook.AgentOf(claude.Host), Peek: claude.PeekIn(hooktest.NoEnviron)}
+			c.Agent = Agent{Facts: hook.AgentOf(hook.HostClaude), Peek: claude.PeekIn(hooktest.NoEnviron)}
 			c.MachineFile = c.path("machine.env")
 			if err := os.WriteFile(c.MachineFile, []byte("HOOKSPAN_MANAGED=true\nHOOKSPAN_CAPTURE=none\n"), 0o600); err != nil {
 				t.Fatal(err)

@@ -20,14 +20,11 @@ const unknownDuration = -1
 // in memory at once: the transcript must not change before.
 func (a Reader) Events(dialect string, t *hook.Transcript) iter.Seq[hook.Event] {
 	b := &EventBuilder{
-		Transcript: t, agent: a, dialect: dialect, types: make(map[string]string), started: make(map[string]string),
+		Transcript: t, agent: a, dialect: dialect, types: make(map[string]string),
 		events: make([]planned, 0, len(t.Prompts)+2*len(t.ToolResults)+len(t.Ends)+2*len(t.Agents)),
 	}
 	for i := range t.Agents {
 		b.types[t.Agents[i].ID] = t.Agents[i].Type
-		if call := t.Agents[i].CallID; call != "" && b.started[call] == "" {
-			b.started[call] = t.Agents[i].ID
-		}
 	}
 	a.AddEvents(b, dialect)
 	b.addBeginning()
@@ -68,7 +65,7 @@ func (b *EventBuilder) event(p *planned) hook.Event {
 	call := &hook.Tool{ID: r.ID, Name: r.Name, Input: r.Input, Duration: unknownDuration}
 	e := hook.Event{Kind: p.kind, Name: "PreToolUse", Turn: r.Turn, Tool: call}
 	if p.kind == hook.KindToolEnd {
-		e.Name, call.Output, call.Status, call.Agent = "PostToolUse", r.Text, r.Status, b.started[r.ID]
+		e.Name, call.Output, call.Status, call.Agent = "PostToolUse", r.Text, r.Status, b.started[r]
 		if r.Status.Failed() {
 			call.Error = r.Text
 		}
@@ -122,10 +119,9 @@ type EventBuilder struct {
 	agent   Reader
 	dialect string
 	events  []planned
-	// types are the subagents' types, started the subagents by the calls that
-	// started them.
-	types, started map[string]string
-	// asked are the ends of the replies that asked for a call.
+	types   map[string]string           // of the subagents
+	started map[*hook.ToolResult]string // the subagents by the calls that started them
+	// asked are the ends of the replies that asked for a call, in order.
 	asked map[toolCall][]time.Time
 }
 
@@ -171,15 +167,10 @@ func (b *EventBuilder) AddFor(id string, at time.Time, e hook.Event) {
 // PostToolUse. They have no keys: the readers know repeats. bound limits the time of a result that was only written down
 // with the next message; if nil, nothing does.
 func (b *EventBuilder) AddTools(bound func(asked, at time.Time) time.Time) {
+	b.started = b.starters()
 	for i := range b.Transcript.ToolResults {
 		r := &b.Transcript.ToolResults[i]
-		asked, at := r.Asked, r.At
-		if asked.IsZero() {
-			asked = b.askedAt(r)
-		}
-		if asked.IsZero() || !at.IsZero() && asked.After(at) {
-			asked = at
-		}
+		asked, at := b.askedAt(r), r.At
 		if bound != nil && !at.IsZero() {
 			at = bound(asked, at)
 		}
@@ -192,10 +183,51 @@ func (b *EventBuilder) AddTools(bound func(asked, at time.Time) time.Time) {
 	}
 }
 
-// askedAt is when the reply that asked for a call was complete. Models may
-// number their calls anew in each reply, so the newest reply before the result
-// counts.
+// starters returns the subagents by the calls that started them.
+func (b *EventBuilder) starters() map[*hook.ToolResult]string {
+	calls := make(map[string][]*hook.ToolResult)
+	for i := range b.Transcript.Agents {
+		calls[b.Transcript.Agents[i].CallID] = nil
+	}
+	delete(calls, "")
+	for i := range b.Transcript.ToolResults {
+		r := &b.Transcript.ToolResults[i]
+		if list, starts := calls[r.ID]; starts {
+			calls[r.ID] = append(list, r)
+		}
+	}
+	for _, list := range calls {
+		slices.SortStableFunc(list, func(x, y *hook.ToolResult) int { return b.askedAt(x).Compare(b.askedAt(y)) })
+	}
+	out := make(map[*hook.ToolResult]string)
+	for i := range b.Transcript.Agents {
+		a := &b.Transcript.Agents[i]
+		list := calls[a.CallID]
+		by, ok := hook.Newest(list, a.Start, b.askedAt)
+		if !ok && len(list) > 0 {
+			by = list[0]
+		}
+		if out[by] == "" {
+			out[by] = a.ID
+		}
+	}
+	return out
+}
+
+// askedAt is when the reply that asked for a call was complete, the newest one before its
+// result, or when the call ended if that is not known.
 func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
+	asked := r.Asked
+	if asked.IsZero() {
+		asked = b.replied(r)
+	}
+	if asked.IsZero() || !r.At.IsZero() && asked.After(r.At) {
+		return r.At
+	}
+	return asked
+}
+
+func (b *EventBuilder) replied(r *hook.ToolResult) time.Time {
 	if b.asked == nil {
 		b.asked = make(map[toolCall][]time.Time)
 		for i := range b.Transcript.Requests {
@@ -205,13 +237,15 @@ func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
 				b.asked[k] = append(b.asked[k], c.End)
 			}
 		}
-	}
-	var at time.Time
-	for _, end := range b.asked[toolCall{r.Agent, r.ID}] {
-		if end.After(at) && (r.At.IsZero() || !end.After(r.At)) {
-			at = end
+		for _, ends := range b.asked {
+			slices.SortFunc(ends, time.Time.Compare)
 		}
 	}
+	ends := b.asked[toolCall{r.Agent, r.ID}]
+	if r.At.IsZero() && len(ends) > 0 {
+		return ends[len(ends)-1]
+	}
+	at, _ := hook.Newest(ends, r.At, func(t time.Time) time.Time { return t })
 	return at
 }
 

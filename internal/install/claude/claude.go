@@ -24,8 +24,6 @@ type Installer struct {
 	ManagedDir string
 }
 
-var _ install.Installer = Installer{}
-
 // spec describes Claude Code (its settings reference and change log).
 func (in Installer) spec() *settings.Spec {
 	a := &settings.Spec{
@@ -85,7 +83,7 @@ func events() []settings.Event {
 // organisation's.
 func off(_ install.System, files []settings.File) (reasons []string) {
 	for _, f := range files {
-		if only, _ := f.Bool("allowManagedHooksOnly"); only && f.Scope == settings.ScopeManaged {
+		if only, _ := f.Bool("allowManagedHooksOnly"); only && f.Scope == install.ScopeManaged {
 			reasons = append(reasons, fmt.Sprintf("Claude Code runs no hooks but your organisation's (allowManagedHooksOnly in %q)", f.Path))
 			break
 		}

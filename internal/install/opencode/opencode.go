@@ -43,8 +43,6 @@ var source string
 // Installer is the install.Installer of opencode.
 type Installer struct{}
 
-var _ install.Installer = Installer{}
-
 // plugin is the content of a plugin file of hookspan's.
 type plugin struct {
 	Version int
@@ -90,16 +88,11 @@ type site struct {
 
 func (s site) file() string { return filepath.Join(s.Place.Path, fileName) }
 
-// config is the folder of the user's settings.
-func config(sys install.System) string {
-	if dir := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "opencode")
-	}
-	return filepath.Join(sys.Home, ".config", "opencode")
-}
-
 func userSite(sys install.System) site {
-	dir := config(sys)
+	dir := filepath.Join(sys.Home, ".config", "opencode")
+	if named := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(named) {
+		dir = filepath.Join(named, "opencode")
+	}
 	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: install.ScopeUser, Readers: "opencode, all your projects"}, dir}
 }
 

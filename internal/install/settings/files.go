@@ -21,7 +21,7 @@ func (a *Spec) place(scope, path, project string) install.Place {
 		readers = "read by " + a.Agent.Name + " in this project, by everybody who has it"
 	case install.ScopeLocal:
 		readers = "read by your " + a.Agent.Name + " in this project"
-	case ScopeManaged:
+	case install.ScopeManaged:
 		readers = "read by everybody's " + a.Agent.Name + " on this machine"
 	}
 	return install.Place{Path: path, Kind: scope, Project: project, Readers: readers}

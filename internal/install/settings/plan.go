@@ -20,8 +20,6 @@ import (
 // Installer implements install.Installer for an agent.
 type Installer struct{ Spec *Spec }
 
-var _ install.Installer = Installer{}
-
 // Plan implements install.Installer.
 //
 // It fails when the hook program cannot be run, when the settings are not JSON or
@@ -32,7 +30,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	if err := sys.CheckBinary(o, hook.ProgramClaude); err != nil {
 		return nil, err
 	}
-	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
+	if o.Scope == install.ScopeManaged && a.ManagedHooks != "" {
 		return a.planManaged(sys, o, false)
 	}
 	place, err := a.selectedPlace(sys, o)
@@ -125,7 +123,7 @@ func (a *Spec) hasHooks(sys install.System, m *install.Manifest, path string) bo
 // record and those that the agent reads now. Edited entries go too.
 func (in Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	a := in.Spec
-	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
+	if o.Scope == install.ScopeManaged && a.ManagedHooks != "" {
 		return a.planManaged(sys, o, true)
 	}
 	m, err := install.ReadManifest(sys.StateDir)
@@ -316,7 +314,7 @@ func (f *plannedFile) addTo(p *install.Plan) error {
 		switch place.Kind {
 		case install.ScopeUser:
 			a.FolderMode = 0o700
-		case install.ScopeProject, ScopeManaged:
+		case install.ScopeProject, install.ScopeManaged:
 			a.Mode = 0o644
 		}
 		switch {

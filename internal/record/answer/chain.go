@@ -58,7 +58,7 @@ func (a *asking) chain() (answer []byte, failed int) {
 	if errors.As(err, &exit) {
 		a.log("chained hook %s: %v", a.script, err)
 		err = nil
-		if p.Agent.Facts.Host != cline.Host || !cline.AnyExit(a.call.Payload.Data, p.Event) {
+		if p.Agent.Facts.Host != hook.HostCline || !cline.AnyExit(a.call.Payload.Data, p.Event) {
 			return nil, exitCode(exit.ExitCode())
 		}
 	}

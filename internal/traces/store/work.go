@@ -50,10 +50,12 @@ type Call struct {
 	// CostUSD is the call's share of the request that asked for it, which its calls share
 	// evenly, and what a subagent cost that it started. It is nil if unknown.
 	CostUSD *float64 `json:"costUsd,omitempty"`
-	// Arguments and Error are previews. ErrorType is one of otelmap's or the agent's.
+	// Arguments and Error are previews. ErrorType is one of otelmap's or the agent's, Message
+	// the part of the Error that says who denied the call, if it is only a part.
 	Arguments string `json:"arguments,omitempty"`
 	ErrorType string `json:"errorType,omitempty"`
 	Error     string `json:"error,omitempty"`
+	Message   string `json:"-"`
 	DeniedBy  string `json:"deniedBy,omitempty"`
 	// By is who denied the call, in words; the store leaves it to the view.
 	By string `json:"by,omitempty"`
@@ -174,7 +176,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		c := Call{
 			Trace: w.Summary.TraceID, Span: id, Session: w.Summary.Session, Host: w.Summary.Host,
 			Directory: cmp.Or(one.Folder(), w.Summary.Directory), Tool: one.Tool(), Server: one.Server(), Status: one.End(),
-			Started: one.Started(), Took: one.Took(), Arguments: one.Arguments(), ErrorType: f.Kind, Error: f.Whole, DeniedBy: one.DeniedBy(),
+			Started: one.Started(), Took: one.Took(), Arguments: one.Arguments(), ErrorType: f.Kind, Error: f.Whole, Message: f.Message, DeniedBy: one.DeniedBy(),
 			id: one.CallID(), at: at,
 		}
 		c.Command = CommandOf(c.Tool, c.Arguments)

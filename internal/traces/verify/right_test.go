@@ -336,6 +336,28 @@ func TestWhatASessionDidInAPrivateFolderIsNotMissing(t *testing.T) {
 	}
 }
 
+// TestWhatIsPrivateIsLeftOutBesideARequestWithoutAnID has a trace with such a request.
+func TestWhatIsPrivateIsLeftOutBesideARequestWithoutAnID(t *testing.T) {
+	home, off := t.TempDir(), func(dir string) bool { return dir == "/private" }
+	claudeWork(t, home, work())
+	moveTo(t, home, "/private", workTime(195), workTime(290))
+	r := recordedOutside(t, "claude-code", home, off)
+	for s := range otlp.Spans(r.spans) {
+		drop(s, otelmap.KeyResponseID)
+	}
+	files, err := agentfiles.Read(t.Context(), r.host, agentfiles.Env{Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := new(Sums)
+	sums.Add(r.spans...)
+	check := Check{Host: r.host, Files: files, Sums: map[string]*Sums{r.id: sums}, Off: off}
+	differ, err := check.Sessions(t.Context(), []string{r.id})
+	if err != nil || len(differ) > 0 {
+		t.Errorf("%v, %v; want no difference", differ, err)
+	}
+}
+
 // moveTo has the rows of files between two times in another folder.
 func moveTo(t *testing.T, home, dir string, from, until time.Time) {
 	t.Helper()

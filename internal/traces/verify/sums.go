@@ -166,7 +166,7 @@ func (s *Sums) add(at int, span *tracepb.Span, agent string) {
 	one := step.Of(span)
 	known := func(id string) string {
 		id = strings.Clone(id)
-		s.ids[id] = true
+		s.ids[id] = id != ""
 		return id
 	}
 	switch kind := one.Kind(); kind {

@@ -97,7 +97,7 @@ func denied(who, why string) string {
 func Reason(c *store.Call) string {
 	switch {
 	case c.Status == otelmap.EndDenied:
-		_, why := deniedBy(c.DeniedBy, c.ErrorType, c.Error)
+		_, why := deniedBy(c.DeniedBy, c.ErrorType, cmp.Or(c.Message, c.Error))
 		if why == line(c.DeniedBy) {
 			why = ""
 		}
@@ -110,7 +110,7 @@ func Reason(c *store.Call) string {
 
 // Denier names who denied a call: you, one of your hooks, or a rule; "" if it was not.
 func Denier(c *store.Call) string {
-	switch who, _ := deniedBy(c.DeniedBy, c.ErrorType, c.Error); {
+	switch who, _ := deniedBy(c.DeniedBy, c.ErrorType, cmp.Or(c.Message, c.Error)); {
 	case c.Status != otelmap.EndDenied:
 		return ""
 	case c.DeniedBy != "":
