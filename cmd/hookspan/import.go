@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -214,14 +213,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 			"a session's id is the name of its folder or file, without the ending",
 		}
 	}
-	// The limit alone decides when memory is collected, but for a small heap, and for a very
-	// large file, of which most may be images.
-	limit, percent := importer.Memory(sessions), 400
-	if limit > 1<<30 {
-		percent = 150
-	}
-	defer debug.SetGCPercent(debug.SetGCPercent(percent))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
+	defer importer.Room(len(sessions))()
 	if !f.dryRun {
 		for _, d := range p.Deliverer.Destinations {
 			a.ofThePast(d.Name)

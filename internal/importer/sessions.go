@@ -3,7 +3,6 @@ package importer
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
@@ -86,20 +85,6 @@ func Order(all []deliver.Destination, names []string) []deliver.Destination {
 	return out
 }
 
-// Memory is the limit of the heap for an import, in bytes: most of what it allocates
-// is soon free, but for the session that is read, and what is kept of each for the second
-// reading. With less than that needs, the collector would run all the time.
-func Memory(sessions []Session) int64 {
-	const others, times, each = 96 << 20, 3, 5 << 10
-	largest := int64(0)
-	for i := range sessions {
-		if info, err := os.Stat(sessions[i].Path); err == nil {
-			largest = max(largest, info.Size())
-		}
-	}
-	return others + times*largest + each*int64(len(sessions))
-}
-
 // Stored reads traces of the store for a destination that does not have them, with each
 // span marked as imported.
 type Stored struct {
@@ -135,10 +120,11 @@ func (s *Stored) Trace(ctx context.Context, id string) ([]*tracepb.ResourceSpans
 // markImported marks spans that are sent from history, so that they can be kept out of
 // what counts as of today.
 func markImported(run *tracepb.ResourceSpans) {
+	mark := otlp.Bool(otelmap.KeyImported, true) // one for all spans, which do not change
 	for _, scope := range run.GetScopeSpans() {
 		for _, s := range scope.GetSpans() {
 			if otlp.Find(s.GetAttributes(), otelmap.KeyImported) == nil {
-				s.Attributes = append(s.Attributes, otlp.Bool(otelmap.KeyImported, true))
+				s.Attributes = append(s.Attributes, mark)
 			}
 		}
 	}

@@ -272,3 +272,19 @@ func TestAnEmptyStoreSaysWhatAnImportFinds(t *testing.T) {
 		t.Errorf("with a task: %+v, looked %d times", got, looked)
 	}
 }
+
+// TestTaskNamesAllFoldersOfItsWorkspace has two folders: the page links to each.
+func TestTaskNamesAllFoldersOfItsWorkspace(t *testing.T) {
+	for _, c := range []struct {
+		folders []string
+		want    string
+	}{
+		{nil, `{"project":"/w/lib"}`},
+		{[]string{"/w/app", "/w/lib", "/w/so\u00adft"}, `{"project":"/w/lib","otherProjects":["/w/app","/w/so\u00adft"]}`},
+	} {
+		got, err := json.Marshal(namesOf(&store.Summary{Directory: "/w/lib", Folders: c.folders}))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%q: got %s, %v, want %s", c.folders, got, err, c.want)
+		}
+	}
+}

@@ -33,9 +33,19 @@ type listed struct {
 type exactNames struct {
 	Project exact `json:"project,omitempty"`
 	Session exact `json:"session,omitempty"`
+	// Others are the further folders of a workspace that has several.
+	Others []exact `json:"otherProjects,omitempty"`
 }
 
-func namesOf(t *store.Summary) exactNames { return exactNames{exact(t.Directory), exact(t.Session)} }
+func namesOf(t *store.Summary) exactNames {
+	names := exactNames{Project: exact(t.Directory), Session: exact(t.Session)}
+	for _, dir := range t.Folders {
+		if dir != t.Directory {
+			names.Others = append(names.Others, exact(dir))
+		}
+	}
+	return names
+}
 
 // reasonCache keeps the reasons of traces, each of one state of the trace.
 type reasonCache struct {

@@ -284,3 +284,17 @@ func TestASessionSaysWhatItInherited(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldersAddedLater has the row that Claude Code writes when the user adds a folder with /add-dir:
+// it has all folders again, and what has changed.
+func TestFoldersAddedLater(t *testing.T) {
+	environment := func(at int, more, changes string) string {
+		return crow("attachment", at, `"attachment":{"type":"environment","snapshot":{"workingDirectory":"/w/app","additionalWorkingDirectories":[`+more+`]}`+changes+`}`)
+	}
+	tr := readLines(t, environment(0, "", ""), userRow("p1", 1, "go"), answerRow("m1", 2, "done", "end_turn"),
+		environment(3, `"/w/lib"`, `,"changes":[{"field":"additionalWorkingDirectories","added":["/w/lib"],"removed":[]}]`),
+		userRow("p2", 4, "and there"), answerRow("m2", 5, "done", "end_turn"))
+	if want := []string{"/w/app", "/w/lib"}; !slices.Equal(tr.Folders, want) {
+		t.Errorf("folders %v, want %v", tr.Folders, want)
+	}
+}

@@ -1,5 +1,7 @@
 // Texts for people. Durations and tokens read as in the terminal.
 
+import type { Summary } from "./types";
+
 export function duration(ns: number): string {
   if (ns < 0) return "-" + duration(-ns);
   const ms = ns / 1e6;
@@ -96,6 +98,9 @@ export function placesOf(text: string, find: string): [number, number][] {
   const folded = fold(text), words = fold(find).text.match(/[\p{L}\p{N}]+/gu);
   return words ? [...folded.text.matchAll(new RegExp(words.join("|"), "gu"))].map((m) => [folded.at[m.index], folded.at[m.index + m[0].length]]) : [];
 }
+
+// foldersOf are the folders of a task's workspace, that with most calls first.
+export const foldersOf = (s: Summary) => [s.workingDirectory, ...(s.workspaceFolders ?? []).filter((dir) => dir !== s.workingDirectory)];
 
 // place is a folder's name with the one above it.
 export function place(path: string | undefined): string {

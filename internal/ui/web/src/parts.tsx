@@ -1,10 +1,10 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { download, type Refused } from "./api";
-import { dollars, duration, placesOf, tokens } from "./format";
+import { dollars, duration, foldersOf, place, placesOf, tokens } from "./format";
 import { Prose } from "./markdown";
 import { go } from "./route";
-import type { Part, Status, Summary, Totals, Usage } from "./types";
+import type { Listed, Part, Status, Summary, Totals, Usage } from "./types";
 
 const symbols: Record<Status, string> = { "": "·", info: "i", ok: "✓", failed: "✗", denied: "⊘", unfinished: "…", unknown: "?", running: "●" };
 const words: Record<Status, string> = { "": "", info: "note", ok: "succeeded", failed: "failed", denied: "denied", unfinished: "never finished", unknown: "outcome unknown", running: "running" };
@@ -42,6 +42,11 @@ export function Link({ to, class: name, children, label, title, current }: { to:
     }}>{children}</a>
   );
 }
+
+// Projects are links to the folders of a task's workspace.
+export const Projects = ({ of }: { of: Listed }) => <>{foldersOf(of.summary).map((dir, i) => (
+  <Link key={i} class={i ? "also" : ""} title={dir} to={"/?project=" + encodeURIComponent([of.project ?? "", ...(of.otherProjects ?? [])][i] ?? "")}>{place(dir) || "all projects"}</Link>
+))}</>;
 
 // Alert says above what was shown last that a filter is refused.
 export const Alert = ({ error }: { error?: Refused }) => (error ? <p class="note bad" role="alert">{sentence(error.message)} {error.hint && sentence(error.hint)}</p> : null);

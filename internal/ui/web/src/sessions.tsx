@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { Day } from "./day";
-import { clock, dayName, dayOnly, dollars, dollarsIn, duration, place, plural, seen, stamp, tokens } from "./format";
+import { clock, dayName, dayOnly, dollars, dollarsIn, duration, foldersOf, place, plural, seen, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { Prose } from "./markdown";
 import { agentNames, Alert, Command, Commands, Facts, labelOf, Link, Mark, Marked, outcome, Problem, say, sentence, Sheet, Sum, Took, usageWords, Wait } from "./parts";
@@ -369,7 +369,7 @@ export function Task({ task, money = dollars, dated, at, thread, inside, open, u
       {thread ? <button class={"fold " + (open ? "open" : "shut")} aria-expanded={!!open} aria-label={(open ? "Fold" : "Unfold") + " the session's tasks"} onClick={() => unfold?.(thread)} /> : <Mark status={status} word={outcome(s)} />}
       <span class="what">{thread && <Mark status={status} word={outcome(s)} />}<Link to={pathOf({ id: "", task, thread })} class="title" current={at}>{s.title || "untitled"}</Link>{thread && <span class="count">{plural(thread.traces.length, "task")}{!!failed && <>, <span class="bad">{failed} failed</span></>}</span>}{find ? <Link class="why match" to={`/t/${match.traceId}?span=${match.spanId}`}><Marked text={match.snippet} find={find} near /></Link> : reason && <span class={"why" + (status === "failed" ? " bad" : "")}>{reason}</span>}</span>
       <span class="under"><Facts items={[
-        (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && place(s.workingDirectory), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
+        (s.waiting || (status !== "ok" && s.outcome !== "failed" && !thread)) && <span class={status === "running" && !s.waiting ? "plain" : "warn"}>{outcome(s)}</span>, !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>, s.workingDirectory !== o?.workingDirectory && foldersOf(s).map(place).join(", "), !inside && s.host && (agentNames[s.host] ?? s.host), s.model !== o?.model && s.model,
       ]} /></span>
       <span class="num time" title="how long it took"><Took summary={s} /></span>
       <span class="num tools" title="tool calls"><span class="n">{s.tools ? s.tools.toLocaleString("en") : ""}</span>{s.toolFailures ? <span class="bad" title="failed"> {s.toolFailures}✗</span> : ""}{s.toolDenials ? <span class="warn" title="denied"> {s.toolDenials}⊘</span> : ""}</span>

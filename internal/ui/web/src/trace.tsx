@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData } from "./api";
-import { dollars, duration, place, stamp, tokens } from "./format";
+import { dollars, duration, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { Prose } from "./markdown";
-import { agentNames, cached, Copy, copy, Export, Facts, labelOf, Link, Mark, outcome, Problem, say, Texts, Took, usageWords, Wait } from "./parts";
+import { agentNames, cached, Copy, copy, Export, Facts, labelOf, Link, Mark, outcome, Problem, Projects, say, Texts, Took, usageWords, Wait } from "./parts";
 import { RowFilters, showAll, useChosen, type Range } from "./rows";
 import { go, put, sessionPath, useRoute } from "./route";
 import { compareWith, Search } from "./sessions";
@@ -164,7 +164,7 @@ export function TraceView({ id }: { id: string }) {
     <div class={"trace" + (sheet && selected >= 0 ? " with-sheet" : "")}>
       <header class="head">
         <nav class="crumbs" aria-label="Place">
-          <Link to={"/?project=" + encodeURIComponent(head.project ?? "")}>{place(s.workingDirectory) || "all projects"}</Link>
+          <Projects of={head} />
           {head.session && <Link to={sessionPath(head.session, s.host)}>{head.tasks! > 1 ? `task ${head.task} of ${head.tasks}` : "session"}</Link>}
           {head.before && <Link to={"/t/" + head.before} label="Task before">‹</Link>}
           {head.after && <Link to={"/t/" + head.after} label="Task after">›</Link>}

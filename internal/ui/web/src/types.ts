@@ -6,13 +6,13 @@ export type Kind = "run" | "agent" | "tool" | "chat" | "span" | "event" | "no ro
 export interface Usage { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; costUsd?: number }
 
 export interface Summary {
-  traceId: string; host?: string; session?: string; title?: string; model?: string; workingDirectory?: string; outcome?: string; evidence?: string; missing?: string;
+  traceId: string; host?: string; session?: string; title?: string; model?: string; workingDirectory?: string; workspaceFolders?: string[]; outcome?: string; evidence?: string; missing?: string;
   parts: number; started?: string; ended?: string; spans: number; tools: number; toolFailures: number; toolDenials: number; toolsUnknown?: number;
   usage?: Usage; durationMs: number; waitedNs?: number; waiting?: boolean;
 }
 
-// Listed has the names of its project and session as they are sent back, too.
-export interface Listed { summary: Summary; status: Status; bad?: boolean; reason?: string; match?: { traceId: string; spanId: string; snippet: string }; project?: string; session?: string }
+// Listed has the names of its projects and session as they are sent back, too.
+export interface Listed { summary: Summary; status: Status; bad?: boolean; reason?: string; match?: { traceId: string; spanId: string; snippet: string }; project?: string; otherProjects?: string[]; session?: string }
 
 export interface Totals {
   tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; ofModelUsage?: Usage; unpricedModels?: string[];

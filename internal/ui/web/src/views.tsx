@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tenths, tokens } from "./format";
 import { amount, columns, dearest, forATask, Groups, money, most, ofDearest, picks, spent, timed, windowOf } from "./groups";
-import { agentNames, Alert, cached, Commands, copy, Facts, Link, Mark, Marked, outcome, Problem, share, Sum, Wait } from "./parts";
+import { agentNames, Alert, cached, Commands, copy, Facts, Link, Mark, Marked, outcome, Problem, Projects, share, Sum, Wait } from "./parts";
 import { go, isTrace, put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, More, needsWord, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
 import type { Compared, Group, Hit, Listed, Point, Status, Step, Totals } from "./types";
@@ -20,7 +20,7 @@ export function SessionView({ id }: { id: string }) {
   const before = data.totals.tasks - data.traces.length, costs = dollarsIn(data.traces.map((t) => t.summary.usage?.costUsd));
   return (
     <div class="page">
-      <nav class="crumbs" aria-label="Place"><Link to={"/?project=" + encodeURIComponent(data.traces[0].project ?? "")}>{place(first.workingDirectory) || "all projects"}</Link></nav>
+      <nav class="crumbs" aria-label="Place"><Projects of={data.traces[0]} /></nav>
       <h1>{first.title || "Session"}</h1>
       <p class="facts"><Facts items={[first.host && (agentNames[first.host] ?? first.host), whole.summary.model, stamp(first.started)]} /> <span class="acts">{data.resume && <button class="plain" title={data.resume} onClick={() => copy(data.resume!)}>Copy resume command</button>}<button class="plain" onClick={() => copy(location.href)}>Copy link</button></span></p>
       <Sum totals={data.totals} />

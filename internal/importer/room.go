@@ -1,0 +1,52 @@
+package importer
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+)
+
+const (
+	// firstRoom is how much memory an import may use before the collector runs, besides what
+	// it keeps of each session, eachRoom, for the second reading.
+	firstRoom, eachRoom = 96 << 20, 5 << 10
+	// leastRoom is how much an import may use beyond what it needs: the less, the more often
+	// the collector runs. Of a large import it is at least a third.
+	leastRoom = 128 << 20
+)
+
+// Room has the collector run as rarely as an import of so many sessions needs. Most of what it
+// allocates is soon free. What is not follows the calls of the largest session, which no file's
+// size shows: half of a file may be images. So each collection says how much the next may leave.
+// The function that is returned ends that.
+func Room(sessions int) (done func()) {
+	first := int64(firstRoom + eachRoom*sessions)
+	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(first)
+	var mu sync.Mutex
+	ended := false
+	var next func()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	next = func() {
+		marker := &struct{ next *int }{} // free at the next collection
+		runtime.AddCleanup(marker, func(mu *sync.Mutex) {
+			mu.Lock()
+			defer mu.Unlock()
+			if ended {
+				return
+			}
+			metrics.Read(live)
+			held := int64(live[0].Value.Uint64()) //nolint:gosec // No heap is so large.
+			debug.SetMemoryLimit(max(first, held+max(leastRoom, held/3)))
+			next()
+		}, &mu)
+	}
+	next()
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
