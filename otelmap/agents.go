@@ -26,16 +26,16 @@ func (m *mapping) subagents(lead []*call) {
 	lists := []*agentCalls{{calls: lead}}
 	places := map[string]int{"": 0}
 	for i, a := range agents {
-		lists = append(lists, &agentCalls{calls: m.pair(a.items, a.id)})
+		lists = append(lists, &agentCalls{calls: m.plannedCalls(a.items, a.id)})
 		places[a.id] = i + 1
 	}
-	started := make(map[string]startedBy)
+	started := starters{make(map[string]startedBy), make(map[string][]startedBy)}
 	for i, list := range lists {
 		for j, c := range list.calls {
-			for _, key := range []string{"call " + c.id(), "agent " + c.started()} {
-				if _, known := started[key]; !known {
-					started[key] = startedBy{c, i, j}
-				}
+			by := startedBy{c, i, j}
+			started.calls[c.id()] = append(started.calls[c.id()], by)
+			if _, known := started.agents[c.started()]; !known {
+				started.agents[c.started()] = by
 			}
 		}
 	}
@@ -98,17 +98,42 @@ type startedBy struct {
 	list, item int
 }
 
+// starters are the calls of all agents: by the agent that a call's end says it started, the
+// first one, and by id.
+type starters struct {
+	agents map[string]startedBy
+	calls  map[string][]startedBy
+}
+
 // namedCall returns the first call that started the agent according to the call's
 // result or the host's files.
-func (m *mapping) namedCall(a *agent, started map[string]startedBy) startedBy {
-	by := started["agent "+a.id]
-	if t := m.files.agents[a.id]; t != nil && t.CallID != "" {
-		other := started["call "+t.CallID]
-		if by.call == nil || other.call != nil && cmp.Or(cmp.Compare(other.list, by.list), cmp.Compare(other.item, by.item)) < 0 {
-			by = other
-		}
+func (m *mapping) namedCall(a *agent, started starters) startedBy {
+	by := started.agents[a.id]
+	t := m.files.agents[a.id]
+	if t == nil || t.CallID == "" || by.call != nil && by.call.id() == t.CallID {
+		return by
+	}
+	other := started.with(t.CallID, a.items[0].at())
+	if by.call == nil || other.call != nil && cmp.Or(cmp.Compare(other.list, by.list), cmp.Compare(other.item, by.item)) < 0 {
+		return other
 	}
 	return by
+}
+
+// with returns the call with an id that started what began then: the newest one before, of
+// the tools that start agents if there is one.
+func (s *starters) with(id string, began instant) (found startedBy) {
+	for _, by := range s.calls[id] {
+		switch now, best := spawns(by.call), found.call != nil && spawns(found.call); {
+		case found.call == nil:
+		case by.call.start > began, best && !now:
+			continue
+		case now == best && found.call.start <= began && by.call.start < found.call.start:
+			continue
+		}
+		found = by
+	}
+	return found
 }
 
 // agentCalls are the tool calls of an agent.

@@ -77,6 +77,10 @@ func (m *mapping) lostEvents() int {
 // whose other calls hooks reported: there are tools that no hook is run for. Where hooks
 // report calls without ids, it is not known which those are.
 func (m *mapping) unreported() (n int) {
+	known := make(map[*hook.ToolResult]bool)
+	for _, c := range m.callsBy[""] {
+		known[c.told] = !c.unreported
+	}
 	reported, tools := make(map[string]bool), make(map[string]bool)
 	for _, items := range [][]*item{m.run.items, m.run.late} {
 		for _, it := range items {
@@ -85,8 +89,8 @@ func (m *mapping) unreported() (n int) {
 			}
 		}
 	}
-	for _, r := range m.fromFiles.results {
-		if r.Agent == "" && r.ID != "" && tools[r.Name] && !reported[r.ID] && !reported[""] {
+	for _, r := range m.results.of[""] {
+		if r.ID != "" && tools[r.Name] && !known[r] && (m.results.taken[r] || !reported[r.ID]) && !reported[""] {
 			n++
 		}
 	}

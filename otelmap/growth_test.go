@@ -29,27 +29,22 @@ func TestRunsWithoutFilesShareWhatTheyHold(t *testing.T) {
 	}
 }
 
-// TestClaimsVisitAResultOnce has calls under one id: what one of them took is not visited for
-// the next.
-func TestClaimsVisitAResultOnce(t *testing.T) {
+// TestResultsAreVisitedOnce has calls under one id: what was taken is not visited again.
+func TestResultsAreVisitedOnce(t *testing.T) {
 	const n = 1000
-	c := claims{lists: make(map[resultKey][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
+	k := resultKey{"", hook.CallKey{ID: "call_0"}}
+	r := results{by: make(map[resultKey][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
 	for range n {
-		c.add(&hook.ToolResult{ID: "call_0"}, toolKey{id: "call_0"}, toolKey{id: "call_0", name: "Bash"})
+		r.by[k] = append(r.by[k], &hook.ToolResult{ID: "call_0"})
 	}
 	for i := range n {
-		k := toolKey{id: "call_0"}
-		if i%2 == 0 {
-			k.name = "Bash"
+		free := r.free(k)
+		if len(free) != n-i || len(r.by[k]) != n-i {
+			t.Fatalf("after call %d the list has %d results, of which %d are free", i, len(r.by[k]), len(free))
 		}
-		if c.claim("", k) == nil {
-			t.Fatalf("call %d has no result", i)
-		}
-		if left := len(c.lists[resultKey{"", k}]); left > n-i/2 {
-			t.Fatalf("after call %d the list has %d results", i, left)
-		}
+		r.take(&call{}, free[0])
 	}
-	if c.claim("", toolKey{id: "call_0"}) != nil {
+	if len(r.free(k)) != 0 {
 		t.Error("a result was taken twice")
 	}
 }

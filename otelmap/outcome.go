@@ -2,8 +2,6 @@ package otelmap
 
 import (
 	"cmp"
-	"hash/maphash"
-	"slices"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -44,8 +42,8 @@ func (m *mapping) findResult(c *call) {
 		}
 		return
 	}
-	if c.result = c.named; c.result == nil && (c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && m.opts.Capture != CaptureNone) {
-		c.result = m.transcriptResult(c)
+	if c.named || c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && m.opts.Capture != CaptureNone {
+		c.result = c.told
 	}
 	if c.post == nil && c.result != nil {
 		c.end = max(c.start, instantOf(c.result.At))
@@ -117,35 +115,4 @@ func (m *mapping) unfinished(c *call) toolOutcome {
 		}
 	}
 	return toolOutcome{failure: ErrorToolUnfinished, message: messageUnfinished}
-}
-
-// resultKey finds a tool result in the transcript.
-type resultKey struct {
-	agent string
-	toolKey
-}
-
-// transcriptResult returns the result of a call in the host's files, or nil.
-// Results with one key are taken in the order of the calls, and that with the call's input
-// before one of its tool.
-func (m *mapping) transcriptResult(c *call) *hook.ToolResult {
-	if m.results == nil {
-		m.results = &claims{lists: make(map[resultKey][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
-		for _, r := range slices.Concat(m.fromFiles.results, m.files.timeless) {
-			if r.At.IsZero() && r.Text == "" && (r.Status == hook.ToolUnknown || !r.Asked.IsZero()) {
-				continue // the call has none
-			}
-			input := maphash.String(m.seed, r.Input)
-			m.results.add(r, toolKey{r.ID, r.Name, input}, toolKey{id: r.ID, name: r.Name})
-			if r.ID != "" {
-				m.results.add(r, toolKey{name: r.Name, input: input})
-			}
-		}
-	}
-	t := c.tool()
-	keys := []toolKey{{t.ID, t.Name, c.event().input}}
-	if t.ID != "" {
-		keys = append(keys, toolKey{id: t.ID, name: t.Name}, toolKey{id: t.ID})
-	}
-	return m.results.claim(c.agent(), keys...)
 }

@@ -153,7 +153,7 @@ func (r *Run) Complete() bool {
 		return false
 	}
 	unfinished := func(items []*item) bool {
-		return slices.ContainsFunc(match(items), func(c *call) bool { return c.post == nil })
+		return slices.ContainsFunc(pair(items), func(c *call) bool { return c.post == nil })
 	}
 	for _, a := range r.agents {
 		if unfinished(a.items) {

@@ -2,11 +2,8 @@ package otelmap
 
 import (
 	"cmp"
-	"hash/maphash"
 	"slices"
-	"sort"
 	"strings"
-	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -25,10 +22,11 @@ type call struct {
 	echo *item
 	// asked is the host's question whether the call may run.
 	asked *item
-	// result is the call's result in the host's files, if the events lack it. named is
-	// the one that names the call, if they name none.
-	result, named *hook.ToolResult
-	span          trace.SpanID
+	// told is the call's result in the host's files. named reports that the events give the
+	// call no id and that the result names it. result is told if the events lack it.
+	told, result *hook.ToolResult
+	named        bool
+	span         trace.SpanID
 	// start and end bound the execution.
 	start, end instant
 	// unreported says that only the host's files have the call.
@@ -64,8 +62,8 @@ func (c *call) agent() string {
 	if it := c.event(); it.ParentAgent != "" {
 		return it.Agent
 	}
-	if c.named != nil {
-		return c.named.Agent
+	if c.named {
+		return c.told.Agent
 	}
 	return ""
 }
@@ -80,46 +78,18 @@ func (c *call) started() string {
 
 // id is the call's id, empty if nobody gives one.
 func (c *call) id() string {
-	if id := c.tool().ID; id != "" || c.named == nil {
+	if id := c.tool().ID; id != "" || !c.named {
 		return id
 	}
-	return c.named.ID
+	return c.told.ID
 }
 
-// toolKey is what the two ends of a call have in common: the call's id, or the
-// tool and its input if the host gives no id.
-type toolKey struct {
-	id, name string
-	input    uint64
-}
-
-func keyOf(it *item) toolKey {
-	if it.Tool.ID != "" {
-		return toolKey{id: it.Tool.ID}
-	}
-	return toolKey{name: it.Tool.Name, input: it.input}
-}
-
-// pair matches the starts and ends of one agent's tools and adds their spans.
-func (m *mapping) pair(items []*item, agent string) []*call {
-	calls := match(items)
-	if m.opts.Agent.Unnamed {
-		calls = joinRewritten(m.pairEqual(calls))
-		for _, c := range calls {
-			if c.named == nil {
-				c.named = m.unnamedResult(c)
-			}
-		}
-	}
-	if more := m.unreportedCalls(calls, agent); len(more) > 0 {
-		// Calls with one id get its ordinals in the order in which they were made.
-		calls = append(calls, more...)
-		slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.madeAt(), y.madeAt()) })
-	}
+// agentCalls finds the calls of one agent and plans their spans.
+func (m *mapping) plannedCalls(items []*item, agent string) []*call {
+	calls := m.assign(items, agent)
 	seen := make(map[string]int)
 	for _, c := range calls {
 		c.span = m.run.ID.spanID("tool", c.identify(agent, seen))
-		m.toolTimes(c)
 		m.findResult(c)
 	}
 	m.nest(calls)
@@ -169,53 +139,6 @@ func (m *mapping) nest(calls []*call) {
 	}
 }
 
-// calls finds the calls of one agent, in the order of their first events.
-func (b *Builder) calls(items []*item) []*call {
-	calls := match(items)
-	if b.opts.Agent.Unnamed {
-		calls = joinRewritten(calls)
-	}
-	return calls
-}
-
-// askedTwice reports whether an equal question was asked just before.
-func askedTwice(questions map[uint64]*item, it *item) bool {
-	before := questions[it.Hash]
-	questions[it.Hash] = it
-	return before != nil && it.StoredAt().Sub(before.StoredAt()) <= repeatWithin
-}
-
-// joinRewritten joins the ends that no start fits, as a hook has changed the input,
-// with the newest start before them of that tool that has no end.
-func joinRewritten(calls []*call) []*call {
-	out := calls[:0]
-	open := make(map[string][]*call)
-	for _, c := range calls {
-		switch name := c.tool().Name; {
-		case c.post == nil:
-			open[name] = append(open[name], c)
-		case c.pre == nil && len(open[name]) > 0:
-			last := len(open[name]) - 1
-			open[name][last].post = c.post
-			open[name] = open[name][:last]
-			continue
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// askedAbout returns the one of a tool's calls without an end that the host asks the user
-// about, or nil. The question may spell the input differently (a path made absolute), so
-// that the oldest counts if no input is equal, unless the question may be a copy.
-func askedAbout(open []*call, it *item, copied bool) *call {
-	i := slices.IndexFunc(open, func(c *call) bool { return it.input == c.pre.input })
-	if len(open) == 0 || i < 0 && copied {
-		return nil
-	}
-	return open[max(0, i)]
-}
-
 // identify returns the call's identity within its agent. Later events do not change it. Some models
 // number their calls anew in every reply, so that an id needs its ordinal.
 func (c *call) identify(agent string, seen map[string]int) (key string) {
@@ -224,115 +147,6 @@ func (c *call) identify(agent string, seen map[string]int) (key string) {
 	key = spanid.Call(agent, t.ID, t.Name, seen[base])
 	seen[base]++
 	return key
-}
-
-// unreportedCalls returns the calls of an agent that only the host's files have:
-// some hosts run no hook for a tool that does not exist or an invalid input. Some models
-// number their calls anew in every reply, so that an id is that of as many calls as the
-// model asked for.
-func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
-	known := make(map[string][]*call)
-	for _, c := range calls {
-		if c.named == nil {
-			known[c.id()] = append(known[c.id()], c)
-		}
-	}
-	// Without ids it cannot be known which calls of the files are the reported ones.
-	if !m.turns() && known[""] != nil {
-		return nil
-	}
-	reported := m.reported(agent, known)
-	var out []*call
-	asked := make(map[string]time.Time)
-	for _, own := range m.resultsOf(agent) {
-		if own.ID == "" || m.taken[own] || reported[own] {
-			continue
-		}
-		r := *own
-		if by := m.files.asked[callKey{agent, r.ID}]; own.Asked.IsZero() {
-			if n := sort.Search(len(by), func(i int) bool { return by[i].After(r.At) }); n > 0 {
-				r.Asked = by[n-1]
-			}
-		}
-		if r.Asked.IsZero() || asked[r.ID].Equal(r.Asked) {
-			continue
-		}
-		asked[r.ID] = r.Asked
-		e := hook.Event{
-			Kind: hook.KindToolEnd, StoredAt: r.At, Agent: agent,
-			Tool: &hook.Tool{
-				ID: r.ID, Name: r.Name, Input: r.Input, Output: r.Text, Status: r.Status,
-				Started: r.Asked, Ended: r.At, Duration: -1,
-			},
-		}
-		if agent != "" {
-			e.ParentAgent = hook.ParentUnknown
-		}
-		out = append(out, &call{post: m.cleaner().clean(e), unreported: true})
-	}
-	return out
-}
-
-// reported returns those results in the files that are of calls that the hooks report, which
-// known has by id. Of the results with one id those with a call's input are the call's, then
-// the first ones.
-func (m *mapping) reported(agent string, known map[string][]*call) map[*hook.ToolResult]bool {
-	c := claims{lists: make(map[resultKey][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
-	for _, r := range m.resultsOf(agent) {
-		if known[r.ID] != nil {
-			c.add(r, toolKey{id: r.ID}, toolKey{r.ID, r.Name, maphash.String(m.seed, r.Input)})
-		}
-	}
-	for id, calls := range known {
-		left := slices.DeleteFunc(slices.Clone(calls), func(one *call) bool {
-			return c.claim(agent, toolKey{id, one.tool().Name, one.event().input}) != nil
-		})
-		for range left {
-			c.claim(agent, toolKey{id: id})
-		}
-	}
-	return c.taken
-}
-
-// claims are results in the host's files by their keys, in order, each of which one call
-// takes.
-type claims struct {
-	lists map[resultKey][]*hook.ToolResult
-	taken map[*hook.ToolResult]bool
-}
-
-func (c *claims) add(r *hook.ToolResult, keys ...toolKey) {
-	for _, k := range keys {
-		key := resultKey{r.Agent, k}
-		c.lists[key] = append(c.lists[key], r)
-	}
-}
-
-// claim returns the first result with the first of the keys that no call has taken, or nil.
-func (c *claims) claim(agent string, keys ...toolKey) *hook.ToolResult {
-	for _, k := range keys {
-		key := resultKey{agent, k}
-		list := c.lists[key]
-		for len(list) > 0 && c.taken[list[0]] {
-			list = list[1:]
-		}
-		if c.lists[key] = list; len(list) > 0 {
-			c.taken[list[0]] = true
-			return list[0]
-		}
-	}
-	return nil
-}
-
-// resultsOf returns the results of an agent that belong to the run.
-func (m *mapping) resultsOf(agent string) []*hook.ToolResult {
-	if m.agentResults == nil {
-		m.agentResults = make(map[string][]*hook.ToolResult)
-		for _, r := range m.fromFiles.results {
-			m.agentResults[r.Agent] = append(m.agentResults[r.Agent], r)
-		}
-	}
-	return m.agentResults[agent]
 }
 
 // cleaner cleans what comes from the host's files: several destinations may map at once.

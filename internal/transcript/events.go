@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -13,34 +14,64 @@ import (
 const unknownDuration = -1
 
 // Events returns the events that hooks would have reported of a session, in the
-// order of their times. The same transcript always gives the same events, and
-// one that has grown gives more of them. What the files give no time for is left
-// out.
-func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
+// order of their times. The same transcript always gives the same
+// events, and one that has grown gives more of them. What the files give no time for is
+// left out. Those of calls are made when they are yielded, so that a session's are not all
+// in memory at once: the transcript must not change before.
+func (a Reader) Events(dialect string, t *hook.Transcript) iter.Seq[hook.Event] {
 	b := &EventBuilder{
-		Transcript: t, agent: a, dialect: dialect, types: make(map[string]string), started: make(map[string]string),
-		events: make([]hook.Event, 0, len(t.Prompts)+2*len(t.ToolResults)+len(t.Ends)+2*len(t.Agents)),
+		Transcript: t, agent: a, dialect: dialect, types: make(map[string]string),
+		events: make([]planned, 0, len(t.Prompts)+2*len(t.ToolResults)+len(t.Ends)+2*len(t.Agents)),
 	}
 	for i := range t.Agents {
 		b.types[t.Agents[i].ID] = t.Agents[i].Type
-		if call := t.Agents[i].CallID; call != "" && b.started[call] == "" {
-			b.started[call] = t.Agents[i].ID
-		}
 	}
 	a.AddEvents(b, dialect)
 	b.addBeginning()
 	for _, at := range t.Compactions {
 		b.Add(at, hook.Event{Kind: hook.KindCompact, Name: "PreCompact"})
 	}
-	slices.SortStableFunc(b.events, func(x, y hook.Event) int {
-		return cmp.Or(x.StoredAt.Compare(y.StoredAt), cmp.Compare(rank(&x), rank(&y)))
+	slices.SortStableFunc(b.events, func(x, y planned) int {
+		return cmp.Or(x.at.Compare(y.at), cmp.Compare(rank(x.kind), rank(y.kind)))
 	})
-	for i := range b.events {
-		// The place in the session replaces the place in a log, and
-		// distinguishes events of the same time.
-		b.events[i].Offset, b.events[i].Hash = int64(i), uint64(i)+1 //nolint:gosec // Never negative.
+	return func(yield func(hook.Event) bool) {
+		for i := range b.events {
+			e := b.event(&b.events[i])
+			// The place in the session replaces the place in a log, and
+			// distinguishes events of the same time.
+			e.Offset, e.Hash = int64(i), uint64(i)+1 //nolint:gosec // Never negative.
+			if !yield(e) {
+				return
+			}
+		}
 	}
-	return b.events
+}
+
+// planned is an event of which those of calls have yet to be made.
+type planned struct {
+	at   time.Time
+	kind hook.Kind
+	// call is the result of the call of which it is an end, whole any other event.
+	call  *hook.ToolResult
+	whole *hook.Event
+}
+
+// event returns a planned event.
+func (b *EventBuilder) event(p *planned) hook.Event {
+	if p.call == nil {
+		return *p.whole
+	}
+	r := p.call
+	call := &hook.Tool{ID: r.ID, Name: r.Name, Input: r.Input, Duration: unknownDuration}
+	e := hook.Event{Kind: p.kind, Name: "PreToolUse", Turn: r.Turn, Tool: call}
+	if p.kind == hook.KindToolEnd {
+		e.Name, call.Output, call.Status, call.Agent = "PostToolUse", r.Text, r.Status, b.started[r]
+		if r.Status.Failed() {
+			call.Error = r.Text
+		}
+	}
+	b.complete(&e, r.Agent, p.at)
+	return e
 }
 
 // addBeginning adds the continuation of a turn whose beginning the files do not have, if a
@@ -48,9 +79,11 @@ func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 // requests of subagents: it would be of no run.
 func (b *EventBuilder) addBeginning() {
 	var first time.Time
-	agents := !slices.ContainsFunc(b.events, func(e hook.Event) bool { return e.Agent == "" || e.Kind == hook.KindToolStart })
+	agents := !slices.ContainsFunc(b.events, func(e planned) bool {
+		return e.kind == hook.KindToolStart || e.call != nil && e.call.Agent == "" || e.whole != nil && e.whole.Agent == ""
+	})
 	for i := range b.events {
-		if at := b.events[i].StoredAt; first.IsZero() || at.Before(first) {
+		if at := b.events[i].at; first.IsZero() || at.Before(first) {
 			first = at
 		}
 	}
@@ -65,8 +98,8 @@ func (b *EventBuilder) addBeginning() {
 
 // rank orders events of one time: a run's end before the next one's beginning,
 // a call's beginning before its end.
-func rank(e *hook.Event) int {
-	switch e.Kind {
+func rank(kind hook.Kind) int {
+	switch kind {
 	case hook.KindToolStart:
 		return 1
 	case hook.KindToolEnd:
@@ -85,11 +118,10 @@ type EventBuilder struct {
 
 	agent   Reader
 	dialect string
-	events  []hook.Event
-	// types are the subagents' types, started the subagents by the calls that
-	// started them.
-	types, started map[string]string
-	// asked are the ends of the replies that asked for a call.
+	events  []planned
+	types   map[string]string           // of the subagents
+	started map[*hook.ToolResult]string // the subagents by the calls that started them
+	// asked are the ends of the replies that asked for a call, in order.
 	asked map[toolCall][]time.Time
 }
 
@@ -97,9 +129,12 @@ type EventBuilder struct {
 type toolCall struct{ agent, id string }
 
 // Add adds an event. One without a time is left out.
-func (b *EventBuilder) Add(at time.Time, e hook.Event) {
-	if at.IsZero() {
-		return
+func (b *EventBuilder) Add(at time.Time, e hook.Event) { b.AddFor("", at, e) }
+
+// complete sets what all events of a session, those of an agent and those of a moment have.
+func (b *EventBuilder) complete(e *hook.Event, agent string, at time.Time) {
+	if agent != "" {
+		e.Agent, e.ParentAgent, e.AgentType = agent, hook.ParentUnknown, b.types[agent]
 	}
 	e.Host, e.Dialect, e.Session = b.agent.Host, b.dialect, b.Transcript.Session
 	e.HostVersion, e.Cwd = b.Transcript.HostVersion, b.Transcript.CwdAt(e.Agent, at)
@@ -107,7 +142,6 @@ func (b *EventBuilder) Add(at time.Time, e hook.Event) {
 	if b.agent.Timed {
 		e.Time = at
 	}
-	b.events = append(b.events, e)
 }
 
 // AddFolders adds the folders of a row that names several: the texts in more, after main.
@@ -122,47 +156,78 @@ func AddFolders(list []string, main string, more []byte) []string {
 // AddFor adds an event of a subagent, or of the lead agent if id is empty. The
 // agent that started it is not named: it is the one at work then, as with hooks.
 func (b *EventBuilder) AddFor(id string, at time.Time, e hook.Event) {
-	if id != "" {
-		e.Agent, e.ParentAgent, e.AgentType = id, hook.ParentUnknown, b.types[id]
+	if at.IsZero() {
+		return
 	}
-	b.Add(at, e)
+	b.complete(&e, id, at)
+	b.events = append(b.events, planned{at: at, kind: e.Kind, whole: &e})
 }
 
 // AddTools adds both ends of every tool call as the events PreToolUse and
 // PostToolUse. They have no keys: the readers know repeats. bound limits the time of a result that was only written down
 // with the next message; if nil, nothing does.
 func (b *EventBuilder) AddTools(bound func(asked, at time.Time) time.Time) {
+	b.started = b.starters()
 	for i := range b.Transcript.ToolResults {
 		r := &b.Transcript.ToolResults[i]
-		asked, at := r.Asked, r.At
-		if asked.IsZero() {
-			asked = b.askedAt(r)
-		}
-		if asked.IsZero() || !at.IsZero() && asked.After(at) {
-			asked = at
-		}
-		call := hook.Tool{ID: r.ID, Name: r.Name, Input: r.Input, Duration: unknownDuration}
-		b.AddFor(r.Agent, asked, hook.Event{
-			Kind: hook.KindToolStart, Name: "PreToolUse", Turn: r.Turn, Tool: new(call),
-		})
-		call.Output, call.Status = r.Text, r.Status
-		if r.Status.Failed() {
-			call.Error = r.Text
-		}
-		call.Agent = b.started[r.ID]
+		asked, at := b.askedAt(r), r.At
 		if bound != nil && !at.IsZero() {
 			at = bound(asked, at)
 		}
-		b.AddFor(r.Agent, at, hook.Event{
-			Kind: hook.KindToolEnd, Name: "PostToolUse", Turn: r.Turn, Tool: &call,
-		})
+		if !asked.IsZero() {
+			b.events = append(b.events, planned{at: asked, kind: hook.KindToolStart, call: r})
+		}
+		if !at.IsZero() {
+			b.events = append(b.events, planned{at: at, kind: hook.KindToolEnd, call: r})
+		}
 	}
 }
 
-// askedAt is when the reply that asked for a call was complete. Models may
-// number their calls anew in each reply, so the newest reply before the result
-// counts.
+// starters returns the subagents by the calls that started them.
+func (b *EventBuilder) starters() map[*hook.ToolResult]string {
+	calls := make(map[string][]*hook.ToolResult)
+	for i := range b.Transcript.Agents {
+		calls[b.Transcript.Agents[i].CallID] = nil
+	}
+	delete(calls, "")
+	for i := range b.Transcript.ToolResults {
+		r := &b.Transcript.ToolResults[i]
+		if list, starts := calls[r.ID]; starts {
+			calls[r.ID] = append(list, r)
+		}
+	}
+	for _, list := range calls {
+		slices.SortStableFunc(list, func(x, y *hook.ToolResult) int { return b.askedAt(x).Compare(b.askedAt(y)) })
+	}
+	out := make(map[*hook.ToolResult]string)
+	for i := range b.Transcript.Agents {
+		a := &b.Transcript.Agents[i]
+		list := calls[a.CallID]
+		by, ok := hook.Newest(list, a.Start, b.askedAt)
+		if !ok && len(list) > 0 {
+			by = list[0]
+		}
+		if out[by] == "" {
+			out[by] = a.ID
+		}
+	}
+	return out
+}
+
+// askedAt is when the reply that asked for a call was complete, the newest one before its
+// result, or when the call ended if that is not known.
 func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
+	asked := r.Asked
+	if asked.IsZero() {
+		asked = b.replied(r)
+	}
+	if asked.IsZero() || !r.At.IsZero() && asked.After(r.At) {
+		return r.At
+	}
+	return asked
+}
+
+func (b *EventBuilder) replied(r *hook.ToolResult) time.Time {
 	if b.asked == nil {
 		b.asked = make(map[toolCall][]time.Time)
 		for i := range b.Transcript.Requests {
@@ -172,13 +237,15 @@ func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
 				b.asked[k] = append(b.asked[k], c.End)
 			}
 		}
-	}
-	var at time.Time
-	for _, end := range b.asked[toolCall{r.Agent, r.ID}] {
-		if end.After(at) && (r.At.IsZero() || !end.After(r.At)) {
-			at = end
+		for _, ends := range b.asked {
+			slices.SortFunc(ends, time.Time.Compare)
 		}
 	}
+	ends := b.asked[toolCall{r.Agent, r.ID}]
+	if r.At.IsZero() && len(ends) > 0 {
+		return ends[len(ends)-1]
+	}
+	at, _ := hook.Newest(ends, r.At, func(t time.Time) time.Time { return t })
 	return at
 }
 

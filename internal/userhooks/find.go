@@ -2,8 +2,9 @@ package userhooks
 
 import (
 	"cmp"
-	"encoding/hex"
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,10 +27,15 @@ type plainRun struct {
 	Last   *plainMark `json:"last,omitempty"` // nil where it is not known
 	Newest time.Time  `json:"newest"`         // of all events
 	Call   string     `json:"call,omitempty"` // of Last
-	// Made counts the calls by id or name, Waiting are those without an end by what
-	// their end has.
-	Made    map[string]int      `json:"made"`
-	Waiting map[string][]string `json:"waiting"`
+	// Made counts the calls by id or name, Waiting are those without an end, in order.
+	Made    map[string]int `json:"made"`
+	Waiting []waitingCall  `json:"waiting"`
+}
+
+// waitingCall is a call without an end, with the key of its span.
+type waitingCall struct {
+	Of   hook.CallKey `json:"of"`
+	Call string       `json:"call"`
 }
 
 // plainMark is what a plainRun needs of an event.
@@ -62,7 +68,7 @@ func (f *plainRun) span(session string, about uint64) (own, root string) {
 	if f.First == nil || f.Last == nil || f.Last.Hash != about {
 		return "", ""
 	}
-	trace := spanid.Run(cline.Host, session, f.First.Kind, f.First.Name, f.First.Time, f.First.StoredAt, "")
+	trace := spanid.Run(hook.HostCline, session, f.First.Kind, f.First.Name, f.First.Time, f.First.StoredAt, "")
 	root = spanid.Traceparent(trace, spanid.Span(trace, "root", ""))
 	if f.Call == "" {
 		return root, root
@@ -94,7 +100,7 @@ func (f *plainRun) add(event *hook.Event, idle time.Duration) {
 	case before == nil && !f.Fresh, f.Fresh && late, opens(ev) && before != nil && opens(before):
 		f.lose(ev)
 	case opens(ev), ended, f.Fresh:
-		*f = plainRun{First: ev, Newest: f.Newest, Made: map[string]int{}, Waiting: map[string][]string{}}
+		*f = plainRun{First: ev, Newest: f.Newest, Made: map[string]int{}, Waiting: []waitingCall{}}
 	}
 	f.Last, f.Call = ev, ""
 	if f.First != nil && event.Tool != nil {
@@ -108,27 +114,26 @@ func opens(ev *plainMark) bool {
 	return ev.Kind == hook.KindRunStart || ev.Kind == hook.KindRunResume
 }
 
-// pair finds the call that an event is about: an end belongs to the oldest start with its
-// id, or with its tool and input.
+// pair finds the call that an event is about.
 func (f *plainRun) pair(kind hook.Kind, t *hook.Tool) {
-	key := t.ID
-	if key == "" {
-		d := spanid.Digest(t.Name, t.Input)
-		key = "input:" + hex.EncodeToString(d[:])
-	}
-	if w := f.Waiting[key]; kind == hook.KindToolEnd && len(w) > 0 {
-		f.Call = w[0]
-		f.Waiting[key] = w[1:]
-		if len(w) == 1 {
-			delete(f.Waiting, key)
+	d := spanid.Digest(t.Input)
+	key := hook.CallKey{ID: t.ID, Name: t.Name, Input: binary.BigEndian.Uint64(d[:])}
+	if kind == hook.KindToolEnd {
+		var open hook.OpenCalls[int]
+		for i, w := range f.Waiting {
+			open.Start(w.Of, i)
 		}
-		return
+		if i, ok := open.End(key); ok {
+			f.Call = f.Waiting[i].Call
+			f.Waiting = slices.Delete(f.Waiting, i, i+1)
+			return
+		}
 	}
 	name := cmp.Or(t.ID, "name:"+t.Name)
 	f.Call = spanid.Call("", t.ID, t.Name, f.Made[name])
 	f.Made[name]++
 	if kind == hook.KindToolStart {
-		f.Waiting[key] = append(f.Waiting[key], f.Call)
+		f.Waiting = append(f.Waiting, waitingCall{key, f.Call})
 	}
 }
 
@@ -177,7 +182,7 @@ func (e *storedEvent) record(raw hook.Raw, out *Outcome, now time.Time) error {
 	}
 	terms, _ := e.config.Terms() // the event's record names the rules
 	return e.spool.Append(&spool.Record{
-		Host: cline.Host, Session: out.Call.Session, Event: cline.HookRunsEvent, At: now, Cwd: raw.Cwd,
+		Host: hook.HostCline, Session: out.Call.Session, Event: cline.HookRunsEvent, At: now, Cwd: raw.Cwd,
 		TraceParent: raw.TraceParent, Settings: terms.String(), Payload: payload,
 	})
 }

@@ -26,7 +26,7 @@ func TestDrawnSessions(t *testing.T) {
 	}
 	turns := func(answers []drawn.Answer) []mockanthropic.Turn {
 		return drawn.Turns(answers, func(a drawn.Answer) mockanthropic.Turn {
-			return mockanthropic.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks}
+			return mockanthropic.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks, Anew: a.Anew}
 		})
 	}
 	claudecli.Agent.Draw(t, &scenario.Drawn[mockanthropic.Script]{

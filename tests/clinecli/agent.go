@@ -70,7 +70,7 @@ func (h *Harness) play(ctx context.Context, _, dir string, script Script, steps 
 		}
 		if i < 0 || try == 3 {
 			out := &scenario.Result{Result: res.Result, Notes: notes}
-			out.Requests, out.Told, err = (&mockllm.Script{Main: script.Turns}).Requests(res.Log, mockllm.Model)
+			out.Requests, err = (&mockllm.Script{Main: script.Turns}).Requests(res.Log, mockllm.Model)
 			return out, err
 		}
 		notes = append(notes, fmt.Sprintf("step %d: Cline neither called a hook nor asked the model for %s; the run is done once more", i, res.Steps[i].Took))

@@ -26,7 +26,7 @@ func TestDrawnSessions(t *testing.T) {
 		Again: []string{"resume", "--last"},
 		Script: func(s *drawn.Session) codexcli.Script {
 			return codexcli.Script{Main: drawn.Turns(s.Answers, func(a drawn.Answer) codexcli.Turn {
-				return codexcli.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Breaks: a.Breaks}
+				return codexcli.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Breaks: a.Breaks, Anew: a.Anew}
 			})}
 		},
 		More: map[string]string{"PreToolUse": denies},

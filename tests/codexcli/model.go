@@ -34,6 +34,8 @@ type Turn struct {
 	Failed    string `json:"failed,omitempty"`
 	// Breaks ends the connection in the midst of the answer.
 	Breaks bool `json:"breaks,omitempty"`
+	// Anew gives the calls the ids of the calls of every other such answer.
+	Anew bool `json:"anew,omitempty"`
 }
 
 // Tool is a call that the model asks for.
@@ -130,7 +132,7 @@ func (m *model) next(n int, name, input string) (mockanthropic.Request, Turn) {
 			req.Calls = append(req.Calls, nested.logged(""))
 		}
 		if len(t.Nested) == 0 {
-			req.Calls = append(req.Calls, t.logged(callID(n, j)))
+			req.Calls = append(req.Calls, t.logged(turn.callID(n, j)))
 		}
 	}
 	if turn.HTTPError == 0 && turn.Failed == "" {
@@ -139,7 +141,12 @@ func (m *model) next(n int, name, input string) (mockanthropic.Request, Turn) {
 	return req, turn
 }
 
-func callID(request, index int) string { return fmt.Sprintf("call_%d_%d", request, index) }
+func (t *Turn) callID(request, index int) string {
+	if t.Anew {
+		return rig.CallAnew(index)
+	}
+	return fmt.Sprintf("call_%d_%d", request, index)
+}
 
 // logged is the call as it is in spans.
 func (t *Tool) logged(id string) mockanthropic.ToolCall {
@@ -213,7 +220,7 @@ func (m *model) items(req mockanthropic.Request, t Turn) (items []map[string]any
 		})
 	}
 	for i, tool := range t.Tools {
-		item := map[string]any{"call_id": callID(req.N, i), "id": fmt.Sprintf("fc_%d_%d", req.N, i), "name": tool.Name, "status": "completed"}
+		item := map[string]any{"call_id": t.callID(req.N, i), "id": fmt.Sprintf("fc_%d_%d", req.N, i), "name": tool.Name, "status": "completed"}
 		if tool.Input != "" {
 			item["type"], item["input"] = "custom_tool_call", tool.Input
 		} else {

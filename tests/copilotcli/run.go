@@ -39,7 +39,7 @@ var Agent = scenario.Agent[mockllm.Script]{
 	},
 	NewModel: mockllm.Scripted(mockllm.ByTask),
 	Read: func(script mockllm.Script, res *scenario.Result) (err error) {
-		res.Requests, _, err = script.Requests(res.Log, model)
+		res.Requests, err = script.Requests(res.Log, model)
 		return err
 	},
 	Settings: settings, Kept: ".copilot/hooks", Captured: true,

@@ -19,7 +19,7 @@ func TestDrawnSessions(t *testing.T) {
 		Submit: gemini, Again: []string{"--resume", "latest"},
 		Script: func(s *drawn.Session) geminicli.Script {
 			return geminicli.Script{Main: drawn.Turns(s.Answers, func(a drawn.Answer) geminicli.Turn {
-				return geminicli.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Breaks: a.Breaks}
+				return geminicli.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Breaks: a.Breaks, Anew: a.Anew}
 			})}
 		},
 		More: map[string]string{"BeforeTool": denies},

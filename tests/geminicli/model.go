@@ -27,6 +27,8 @@ type Turn struct {
 	HTTPError int `json:"http_error,omitempty"`
 	// Breaks ends the connection before the answer says anything.
 	Breaks bool `json:"breaks,omitempty"`
+	// Anew gives the calls the ids of the calls of every other such answer.
+	Anew bool `json:"anew,omitempty"`
 }
 
 // Tool is a call that the model asks for.
@@ -122,14 +124,19 @@ func (m *model) turn(w http.ResponseWriter, r *http.Request, op, tools []string)
 			parts = append(parts, map[string]any{"text": turn.Text})
 		}
 		for i, t := range turn.Tools {
-			parts = append(parts, map[string]any{"functionCall": map[string]any{"name": t.Name, "args": t.Args, "id": id(req.N, i)}})
+			parts = append(parts, map[string]any{"functionCall": map[string]any{"name": t.Name, "args": t.Args, "id": turn.id(req.N, i)}})
 		}
 		answer(r.Context(), w, op[2], op[1], parts, req.Usage)
 	}
 	m.Change(entry, func(e *mockanthropic.Request) { e.End, e.Status, e.Complete = time.Now(), status, !turn.Breaks })
 }
 
-func id(n, i int) string { return fmt.Sprintf("call_%d_%d", n, i) }
+func (t *Turn) id(n, i int) string {
+	if t.Anew {
+		return rig.CallAnew(i)
+	}
+	return fmt.Sprintf("call_%d_%d", n, i)
+}
 
 func (m *model) next(n int, name string, tools []string) (mockanthropic.Request, Turn) {
 	part, turns := mockanthropic.PartMain, m.script.Main
@@ -143,7 +150,7 @@ func (m *model) next(n int, name string, tools []string) (mockanthropic.Request,
 	req := mockanthropic.Request{N: n, Part: part, Turn: i, Start: time.Now(), Model: name, Text: turn.Text}
 	for j, t := range turn.Tools {
 		// The Gemini CLI puts the tool's name before the model's id.
-		req.Calls = append(req.Calls, mockanthropic.ToolCall{ID: t.Name + "__" + id(n, j), Name: t.Name, Input: t.Args})
+		req.Calls = append(req.Calls, mockanthropic.ToolCall{ID: t.Name + "__" + turn.id(n, j), Name: t.Name, Input: t.Args})
 	}
 	if turn.HTTPError == 0 {
 		req.Usage = &mockanthropic.Usage{Input: int64(400 + 9*n), CacheRead: int64(600 + n), Output: int64(50 + n + thoughts)}

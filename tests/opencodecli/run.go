@@ -50,7 +50,7 @@ func read(script mockllm.Script, res *scenario.Result) error {
 	if err != nil {
 		return err
 	}
-	res.Requests, _, err = script.Requests(res.Log, mockllm.Model)
+	res.Requests, err = script.Requests(res.Log, mockllm.Model)
 	messages := Messages(bus, "assistant")
 	for i := range min(len(res.Requests), len(messages)) {
 		res.Requests[i].ID = messages[i].Properties.Info.ID

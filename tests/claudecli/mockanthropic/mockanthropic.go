@@ -44,6 +44,8 @@ type Turn struct {
 	Message   string `json:"message,omitempty"`
 	// Breaks ends the connection before the answer says anything.
 	Breaks bool `json:"breaks,omitempty"`
+	// Anew gives the calls the ids of the calls of every other such answer.
+	Anew bool `json:"anew,omitempty"`
 }
 
 // ToolCall is a tool the model asks for.
@@ -52,6 +54,8 @@ type ToolCall struct {
 	ID    string         `json:"id,omitempty"`
 	Name  string         `json:"name"`
 	Input map[string]any `json:"input"`
+	// Told is what the model was told of it, where a log has that.
+	Told *string `json:"told,omitempty"`
 }
 
 // ToolResult is what the agent said became of a call.
@@ -192,6 +196,9 @@ func (s *Server) next(n int, b *body) (Request, Turn) {
 		req.Usage, req.Text, req.Finish = &u, turn.Text, "end_turn"
 		for i, c := range turn.Tools {
 			c.ID = fmt.Sprintf("toolu_mock_%d_%d", n, i)
+			if turn.Anew {
+				c.ID = rig.CallAnew(i)
+			}
 			req.Calls, req.Finish = append(req.Calls, c), "tool_use"
 		}
 	}

@@ -45,6 +45,8 @@ type Turn struct {
 	Hang bool `json:"hang,omitempty"`
 	// Breaks ends the connection in the midst of the answer.
 	Breaks bool `json:"breaks,omitempty"`
+	// Anew gives the calls the ids of the calls of every other such answer.
+	Anew bool `json:"anew,omitempty"`
 	// HTTPError, if not zero, is the status of an answer that is an error;
 	// Message, Code and Type, if empty "server_error", are in its body.
 	HTTPError int    `json:"http_error,omitempty"`
@@ -99,7 +101,7 @@ type Request struct {
 	Tools []string `json:"tools,omitempty"`
 	// Last are the request's last messages as compact JSON, oldest first.
 	Last []json.RawMessage `json:"last,omitempty"`
-	// Calls are the tools the answer asked for; their ids are CallID(N, i) where
+	// Calls are the tools the answer asked for; their ids are those of Turn.CallID where
 	// Native is set.
 	Calls []ToolCall `json:"calls,omitempty"`
 	// Usage is what the answer said; nil for errors and hung answers.
@@ -109,6 +111,14 @@ type Request struct {
 	// Complete reports that the whole answer was written to a client that was
 	// there. A client that has it may be gone by the time the server returns.
 	Complete bool `json:"complete"`
+}
+
+// CallID is the id of the i-th tool call, from 0, of the turn when it answers request n.
+func (t *Turn) CallID(n, i int) string {
+	if t.Anew {
+		return rig.CallAnew(i)
+	}
+	return CallID(n, i)
 }
 
 // CallID is the id of the i-th tool call, from 0, of the answer to request n.
@@ -220,7 +230,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, b *body, req
 				return http.StatusInternalServerError, nil, false
 			}
 			a.calls = append(a.calls, map[string]any{
-				"index": i, "id": CallID(req.N, i), "type": "function",
+				"index": i, "id": t.CallID(req.N, i), "type": "function",
 				"function": map[string]any{"name": c.Name, "arguments": string(args)},
 			})
 		}

@@ -47,24 +47,15 @@ func Scripted(route func(tools []string) string) rig.NewModel {
 
 // Requests gives a log the form in which it is compared with spans, without the requests
 // that belong to no turn, and finds what the model was told of each call.
-func (s *Script) Requests(text json.RawMessage, model string) (out []mockanthropic.Request, told map[string]string, err error) {
+func (s *Script) Requests(text json.RawMessage, model string) (out []mockanthropic.Request, err error) {
 	var log []Request
 	if err := json.Unmarshal(text, &log); err != nil {
-		return nil, nil, fmt.Errorf("decode the model's log: %w", err)
+		return nil, fmt.Errorf("decode the model's log: %w", err)
 	}
-	told = make(map[string]string)
 	parts := s.parts()
+	asked := make(map[string]*mockanthropic.ToolCall) // the newest call with an id, of a part
 	for _, r := range log {
-		for _, raw := range r.Last {
-			var m struct {
-				Role    string `json:"role"`
-				ID      string `json:"tool_call_id"`
-				Content any    `json:"content"`
-			}
-			if err := json.Unmarshal(raw, &m); err == nil && m.Role == "tool" {
-				told[m.ID] = fmt.Sprint(m.Content)
-			}
-		}
+		r.tell(asked)
 		if len(parts[r.Part]) == 0 {
 			continue
 		}
@@ -79,11 +70,32 @@ func (s *Script) Requests(text json.RawMessage, model string) (out []mockanthrop
 			q.Usage = &mockanthropic.Usage{Input: u.Prompt - u.Cached, CacheRead: u.Cached, Output: u.Completion}
 		}
 		for i, c := range r.Calls {
-			q.Calls = append(q.Calls, mockanthropic.ToolCall{ID: CallID(r.N, i), Name: c.Name, Input: c.Args})
+			q.Calls = append(q.Calls, mockanthropic.ToolCall{ID: parts[r.Part][r.Turn].CallID(r.N, i), Name: c.Name, Input: c.Args})
+		}
+		for i := range q.Calls {
+			asked[r.Part+"/"+q.Calls[i].ID] = &q.Calls[i]
 		}
 		out = append(out, q)
 	}
-	return out, told, nil
+	return out, nil
+}
+
+// tell gives the calls of the answer before a request what the request says of them.
+func (r *Request) tell(asked map[string]*mockanthropic.ToolCall) {
+	for _, raw := range slices.Backward(r.Last) {
+		var m struct {
+			Role    string `json:"role"`
+			ID      string `json:"tool_call_id"`
+			Content any    `json:"content"`
+		}
+		if err := json.Unmarshal(raw, &m); err != nil || m.Role == "assistant" {
+			return
+		}
+		if c := asked[r.Part+"/"+m.ID]; c != nil && m.Role == "tool" {
+			told := fmt.Sprint(m.Content)
+			c.Told = &told
+		}
+	}
 }
 
 // Answer is a turn with a part of its input from the cache.

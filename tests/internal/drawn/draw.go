@@ -60,6 +60,8 @@ type Answer struct {
 	// connection ends in the midst of the answer.
 	Refusal int
 	Breaks  bool
+	// Anew reports that the ids of the calls are those of every other such answer.
+	Anew bool
 }
 
 // Call is a call of a tool that the model asks for: a command, or a file to read that
@@ -98,15 +100,27 @@ func Turns[T any](answers []Answer, turn func(Answer) T) (out []T) {
 	return out
 }
 
-// Draw draws the session of a seed, with subagents or without.
+// Draw draws the session of a seed, with subagents or without. In a third of the sessions the
+// model numbers its calls anew in each answer.
 func Draw(seed uint64, subagents bool) *Session {
 	d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0x5eed)), subagents: subagents} //nolint:gosec // Drawn again from the same seed.
 	s := new(Session)
-	for i := range 1 + d.IntN(3) {
+	anew, prompts := seed%3 == 1, 1+d.IntN(3)
+	for i := range prompts {
 		s.Prompts = append(s.Prompts, fmt.Sprintf("p%dq: %s", i, pick(d, "fix the login", "why is it slow?", "räum auf, bitte", "<b>go</b> on & on", "System: all is well")))
+		if anew && i == 0 {
+			s.Answers = append(s.Answers, d.alike()...)
+		}
 		s.Answers = append(s.Answers, d.turn()...)
 	}
+	if anew {
+		s.Prompts = append(s.Prompts, fmt.Sprintf("p%dq: wait", prompts))
+		s.Answers = append(s.Answers, d.interruption())
+	}
 	s.Answers = append(s.Answers, Answer{Text: "Nothing more to do."})
+	for i := range s.Answers {
+		s.Answers[i].Anew = anew
+	}
 	return s
 }
 
@@ -133,9 +147,7 @@ func (d *drawer) turn() (out []Answer) {
 		out = append(out, d.delegation()...)
 	}
 	if d.IntN(5) == 0 {
-		a := d.answer()
-		a.Calls = []Call{d.interrupted()}
-		return append(out, a)
+		return append(out, d.interruption())
 	}
 	out = append(out, d.trouble()...)
 	return append(out, d.answer())
@@ -180,22 +192,46 @@ func (d *drawer) mark() string {
 	return fmt.Sprintf("m%dk", d.calls)
 }
 
-func (d *drawer) interrupted() Call {
-	m := d.mark()
-	return Call{Mark: m, Command: "echo " + m + " > " + rig.WordMark + "; tail -f /dev/null", Interrupts: true}
+// interruption is an answer with a call that the user interrupts.
+func (d *drawer) interruption() Answer {
+	a, m := d.answer(), d.mark()
+	a.Calls = []Call{{Mark: m, Command: "echo " + m + " > " + rig.WordMark + "; tail -f /dev/null", Interrupts: true}}
+	return a
 }
 
-// call draws a call. Commands write MARK.
-func (d *drawer) call() Call {
+// The kinds of calls that are like others if their ids are.
+const (
+	unknown = 1
+	barred  = 2
+	kinds   = 9
+)
+
+// alike draws answers of which the first calls have no result of their own, or none by a hook.
+func (d *drawer) alike() (out []Answer) {
+	for _, kind := range []int{barred, d.IntN(kinds), unknown, d.IntN(kinds), barred, d.IntN(kinds)} {
+		a := d.answer()
+		a.Calls = []Call{d.kind(kind)}
+		if d.IntN(2) == 0 {
+			a.Calls = append(a.Calls, d.call())
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func (d *drawer) call() Call { return d.kind(d.IntN(kinds)) }
+
+// kind draws a call of a kind. Commands write MARK.
+func (d *drawer) kind(kind int) Call {
 	c := Call{Mark: d.mark()}
 	c.Says = "said " + c.Mark
-	switch d.IntN(9) {
+	switch kind {
 	case 0:
 		c.Path, c.Says = "missing-"+c.Mark+".txt", ""
 		c.Fails = true
-	case 1:
+	case unknown:
 		c.Fails, c.Says = true, ""
-	case 2:
+	case barred:
 		c.Denied, c.Says, c.Command = true, "", "echo "+Forbidden+" MARK"
 	case 3, 4:
 		c.Fails = true

@@ -36,10 +36,14 @@ func TestEveryKindIsDrawn(t *testing.T) {
 		}
 		marks := make(map[string]bool)
 		for _, a := range s.Answers {
+			if a.Anew != (seed%3 == 1) {
+				t.Errorf("seed %d: numbers its calls anew: %v", seed, a.Anew)
+			}
 			count := map[string]bool{"broken": a.Breaks, "429": a.Refusal == 429, "500": a.Refusal == 500, "401": a.Refusal == 401, "parallel": len(a.Calls) > 1}
 			for _, c := range a.Calls {
 				count["fails"], count["interrupts"], count["unknown"] = c.Fails, c.Interrupts, c.Unknown()
 				count["denied"], count["delegates"] = c.Denied, c.Delegates
+				count["denied again"], count["interrupts again"], count["unknown again"] = a.Anew && c.Denied, a.Anew && c.Interrupts, a.Anew && c.Unknown()
 				count["misleading failure"] = c.Fails && strings.Contains(c.Command, "Exit Code: 0")
 				count["misleading success"] = !c.Fails && strings.Contains(c.Command, "Exit Code: 7")
 				if marks[c.Mark] {
@@ -63,6 +67,7 @@ func TestEveryKindIsDrawn(t *testing.T) {
 	}
 	for _, kind := range []string{
 		"resumed", "broken", "429", "500", "401", "parallel", "fails", "interrupts", "unknown", "denied", "delegates", "misleading failure", "misleading success",
+		"denied again", "interrupts again", "unknown again",
 	} {
 		if seen[kind] < 5 {
 			t.Errorf("%s: drawn %d times in 200 sessions", kind, seen[kind])

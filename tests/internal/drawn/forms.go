@@ -42,6 +42,6 @@ func Chat(f *Forms[mockllm.ToolCall]) func(*Session) mockllm.Script {
 // ChatTurns are answers for agents whose model is mockllm.
 func ChatTurns(answers []Answer, f *Forms[mockllm.ToolCall]) []mockllm.Turn {
 	return Turns(answers, func(a Answer) mockllm.Turn {
-		return mockllm.Turn{Text: a.Text, Tools: f.Calls(a), Cached: 7, HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks}
+		return mockllm.Turn{Text: a.Text, Tools: f.Calls(a), Cached: 7, HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks, Anew: a.Anew}
 	})
 }

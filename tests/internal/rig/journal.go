@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 )
@@ -81,3 +82,7 @@ func BreakOff(w http.ResponseWriter) {
 		_ = conn.Close()
 	}
 }
+
+// CallAnew is the id of the i-th call, from 0, of an answer of a model that numbers its calls
+// anew in each answer.
+func CallAnew(i int) string { return fmt.Sprintf("call_%d", i) }

@@ -24,8 +24,6 @@ type Result struct {
 
 	// Requests is the model's log, without requests that belong to no turn.
 	Requests []mockanthropic.Request
-	// Told is what the model was told of each call, where the model's log has it.
-	Told map[string]string
 	// Notes are what the reader of the test is told in any case.
 	Notes []string
 }

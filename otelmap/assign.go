@@ -1,0 +1,456 @@
+package otelmap
+
+import (
+	"cmp"
+	"hash/maphash"
+	"slices"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+)
+
+// What belongs to one call is found here and nowhere else: its start, its end and the
+// question about it among the hooks' events, and its result in the host's files. The order
+// of trust is that of hook.CallKey: the id with the input, the id with the tool, the id.
+// Where the hooks give no ids, the tool with its input counts, in order.
+
+// keyOf is by what the call of an event is known.
+func keyOf(it *item) hook.CallKey {
+	return hook.CallKey{ID: it.Tool.ID, Name: it.Tool.Name, Input: it.input}
+}
+
+// pairing finds the calls of one agent among its hooks' events.
+type pairing struct {
+	calls []*call
+	open  hook.OpenCalls[*call]
+	// ended are the latest calls by the keys of their ends.
+	ended map[hook.CallKey]*call
+	// unasked are the calls of each tool that may still be asked about, questions the
+	// newest questions by their hashes.
+	unasked   map[string][]*call
+	questions map[uint64]*item
+}
+
+// pair finds the calls of one agent, in the order of their first events.
+func pair(items []*item) []*call {
+	p := &pairing{
+		ended: make(map[hook.CallKey]*call), unasked: make(map[string][]*call), questions: make(map[uint64]*item),
+	}
+	for i, it := range items {
+		if it.Tool == nil {
+			continue
+		}
+		switch it.Kind {
+		case hook.KindToolStart:
+			c := &call{pre: it}
+			if i+1 < len(items) {
+				c.next = items[i+1]
+			}
+			p.calls = append(p.calls, c)
+			p.open.Start(keyOf(it), c)
+			p.unasked[it.Tool.Name] = append(p.unasked[it.Tool.Name], c)
+		case hook.KindToolEnd:
+			p.end(it)
+		case hook.KindPermission:
+			p.ask(it)
+		}
+	}
+	return p.calls
+}
+
+func (p *pairing) end(it *item) {
+	k := keyOf(it)
+	c, begun := p.open.End(k)
+	if before := p.ended[k]; !begun && k.ID != "" && before != nil && before.echoes(it) {
+		before.echo = it
+		return
+	}
+	if !begun {
+		c = &call{}
+		p.calls = append(p.calls, c)
+	}
+	c.post, p.ended[k] = it, c
+}
+
+// echoes reports that a success is that of the call, whose failure was reported before:
+// Claude Code runs an organisation's hooks for both.
+func (c *call) echoes(it *item) bool {
+	return c.echo == nil && c.post.Tool.Status.Failed() && it.Tool.Status == hook.ToolOK
+}
+
+// ask notes a question about a call. With an id only that is certain: the question may name
+// another tool. Without one it may spell the input differently (a path made absolute), so
+// that the oldest call of the tool counts if no input is equal, unless an equal question was
+// asked just before and this one may be its copy.
+func (p *pairing) ask(it *item) {
+	before := p.questions[it.Hash]
+	p.questions[it.Hash] = it
+	copied := before != nil && it.StoredAt().Sub(before.StoredAt()) <= repeatWithin
+	name := it.Tool.Name
+	open := slices.DeleteFunc(p.unasked[name], func(c *call) bool { return c.post != nil || c.asked != nil })
+	p.unasked[name] = open
+	var c *call
+	switch i := slices.IndexFunc(open, func(c *call) bool { return it.input == c.pre.input }); {
+	case it.Tool.ID != "":
+		c, _ = p.open.Newest(it.Tool.ID)
+	case i >= 0:
+		c = open[i]
+	case len(open) > 0 && !copied:
+		c = open[0]
+	}
+	if c != nil && c.asked == nil {
+		c.asked = it
+	}
+}
+
+// joinRewritten joins the ends that no start fits, as a hook has changed the input,
+// with the newest start before them of that tool that has no end.
+func joinRewritten(calls []*call) []*call {
+	out := calls[:0]
+	open := make(map[string][]*call)
+	for _, c := range calls {
+		switch name := c.tool().Name; {
+		case c.post == nil:
+			open[name] = append(open[name], c)
+		case c.pre == nil && len(open[name]) > 0:
+			last := len(open[name]) - 1
+			open[name][last].post = c.post
+			open[name] = open[name][:last]
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// calls finds the calls of one agent by the hooks alone, in the order of their first events.
+func (b *Builder) calls(items []*item) []*call {
+	calls := pair(items)
+	if b.opts.Agent.Unnamed {
+		calls = joinRewritten(calls)
+	}
+	return calls
+}
+
+// results are what the host's files say of a run's calls. Each is one call's.
+type results struct {
+	// by are the results by agent and key, in order: those with a time first. Those of
+	// anyAgent have a time, and no id in the key.
+	by    map[resultKey][]*hook.ToolResult
+	of    map[string][]*hook.ToolResult // those with a time by agent
+	taken map[*hook.ToolResult]bool
+}
+
+type resultKey struct {
+	agent string
+	hook.CallKey
+}
+
+// anyAgent is an agent of resultKey: where hooks name no calls, they may not name the
+// subagents either.
+const anyAgent = "\x00"
+
+// readResults gathers the run's results.
+func (m *mapping) readResults() {
+	m.results = results{by: make(map[resultKey][]*hook.ToolResult), of: make(map[string][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
+	add := func(r *hook.ToolResult, agent string, k hook.CallKey) {
+		key := resultKey{agent, k}
+		m.results.by[key] = append(m.results.by[key], r)
+	}
+	for _, r := range slices.Concat(m.fromFiles.results, m.files.timeless) {
+		if r.At.IsZero() && r.Text == "" && (r.Status == hook.ToolUnknown || !r.Asked.IsZero()) {
+			continue // the call has none
+		}
+		k := hook.CallKey{ID: r.ID, Name: r.Name, Input: maphash.String(m.seed, r.Input)}
+		for _, key := range k.Keys() {
+			add(r, r.Agent, key)
+		}
+		k.ID = ""
+		if r.ID != "" {
+			add(r, r.Agent, k)
+		}
+		if !r.At.IsZero() {
+			m.results.of[r.Agent] = append(m.results.of[r.Agent], r)
+			if m.opts.Agent.Unnamed {
+				add(r, anyAgent, k)
+			}
+		}
+	}
+}
+
+// free returns the results with a key that no call has taken.
+func (t *results) free(k resultKey) []*hook.ToolResult {
+	list := t.by[k]
+	for len(list) > 0 && t.taken[list[0]] {
+		list = list[1:]
+	}
+	t.by[k] = list
+	return list
+}
+
+// take makes a result a call's.
+func (t *results) take(c *call, r *hook.ToolResult) { c.told, t.taken[r] = r, true }
+
+// assign finds the calls of one agent and gives each its result in the host's files. The
+// calls that only the files have are among them.
+func (m *mapping) assign(items []*item, agent string) []*call {
+	calls := pair(items)
+	if m.opts.Agent.Unnamed {
+		calls = joinRewritten(m.pairEqual(calls))
+		for _, c := range calls {
+			m.nameCall(c)
+		}
+	}
+	for _, c := range calls {
+		m.toolTimes(c)
+	}
+	m.claim(agent, calls)
+	if more := m.unreportedCalls(calls, agent); len(more) > 0 {
+		// Calls with one id get its ordinals in the order in which they were made.
+		calls = append(calls, more...)
+		slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.madeAt(), y.madeAt()) })
+	}
+	return calls
+}
+
+// nameCall gives a call without an id the oldest result that fits it. It may be that of a
+// subagent which the hooks do not name.
+func (m *mapping) nameCall(c *call) {
+	// If a hook has changed the input, the files have one or the other.
+	for _, it := range []*item{c.post, c.pre} {
+		if it == nil || c.told != nil || c.tool().ID != "" {
+			continue
+		}
+		for _, r := range m.results.free(resultKey{anyAgent, keyOf(it)}) {
+			if m.fits(r, it) {
+				m.results.take(c, r)
+				c.named = true
+				break
+			}
+		}
+	}
+}
+
+// fits reports whether a result may be that of an event's call: a subagent that the hooks
+// name makes its calls itself.
+func (m *mapping) fits(r *hook.ToolResult, it *item) bool {
+	marked := it.ParentAgent != "" || m.run.agents[r.Agent] != nil
+	return !m.results.taken[r] && (!marked || r.Agent == it.Agent)
+}
+
+// manyOpen bounds the equal calls in progress among which an end's is looked for.
+const manyOpen = 64
+
+// pairEqual pairs the starts and ends of equal calls again, which no id distinguishes, if
+// the host's files do: each start takes a result in order, and an end belongs to the call
+// whose result has its outcome and is nearest to it. A call that was denied has no end.
+func (m *mapping) pairEqual(calls []*call) []*call {
+	groups := make(map[hook.CallKey][]*call)
+	for _, c := range calls {
+		if k := keyOf(c.event()); k.ID == "" {
+			groups[k] = append(groups[k], c)
+		}
+	}
+	paired := make(map[*call]bool) // ends that had no start
+	for _, c := range calls {
+		k := keyOf(c.event())
+		group := groups[k]
+		delete(groups, k)
+		if len(group) < 2 {
+			continue
+		}
+		if found := m.results.free(resultKey{anyAgent, k}); len(found) > 0 {
+			for _, c := range m.pairGroup(group, found) {
+				paired[c] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(calls, func(c *call) bool { return c.pre == nil && paired[c] })
+}
+
+// pairGroup pairs the starts and ends of calls with one key. It returns the ends without a
+// start that have one now.
+func (m *mapping) pairGroup(group []*call, found []*hook.ToolResult) (paired []*call) {
+	type end struct {
+		it   *item
+		from *call
+	}
+	var ends []end
+	var started []*call
+	for _, c := range group {
+		if c.post != nil {
+			ends = append(ends, end{c.post, c})
+		}
+		if c.pre == nil {
+			continue
+		}
+		started = append(started, c)
+		for len(found) > 0 && c.told == nil {
+			if r := found[0]; m.fits(r, c.pre) && !c.before(r) {
+				m.results.take(c, r)
+				c.named = true
+			}
+			found = found[1:]
+		}
+	}
+	slices.SortStableFunc(ends, func(x, y end) int { return cmp.Compare(x.it.at(), y.it.at()) })
+	for _, c := range started {
+		c.post = nil
+	}
+	var open []*call
+	for _, e := range ends {
+		for len(started) > 0 && started[0].pre.at() <= e.it.at() {
+			if r := started[0].told; r == nil || r.Status != hook.ToolDenied {
+				open = append(open, started[0])
+			}
+			started = started[1:]
+		}
+		if len(open) == 0 {
+			// The files contradict the hooks, which count.
+			if e.from.pre != nil && e.from.post == nil {
+				e.from.post = e.it
+			}
+			continue
+		}
+		best := 0
+		for i := range open[:min(len(open), manyOpen)] {
+			if open[i].distance(e.it) < open[best].distance(e.it) {
+				best = i
+			}
+		}
+		open[best].post = e.it
+		open = slices.Delete(open, best, best+1)
+		paired = append(paired, e.from)
+	}
+	return paired
+}
+
+// before reports that a result is from before the call: it is that of one that no hook
+// reported.
+func (c *call) before(r *hook.ToolResult) bool {
+	return c.pre != nil && instantOf(r.At) < c.pre.at()-instant(agentLag)
+}
+
+// distance is how little an end fits a call by the call's result: the time between them,
+// and more than any time if the outcomes differ or there is no result.
+func (c *call) distance(end *item) instant {
+	if c.told == nil {
+		return always
+	}
+	apart := instantOf(c.told.At) - end.at()
+	if apart < 0 {
+		apart = -apart
+	}
+	if s := c.told.Status; s != hook.ToolUnknown && end.Tool.Status != hook.ToolUnknown && s.Failed() != end.Tool.Status.Failed() {
+		apart += always / 4
+	}
+	return apart
+}
+
+// claim gives each of an agent's calls its result in the host's files, by the narrowest key
+// that fits.
+func (m *mapping) claim(agent string, calls []*call) {
+	if len(m.results.by) == 0 {
+		return
+	}
+	byID := make(map[hook.CallKey][]*call)
+	for width := range 3 {
+		groups := make(map[hook.CallKey][]*call)
+		keyOf := func(c *call) (k hook.CallKey, ok bool) {
+			keys := keyOf(c.event()).Keys()
+			if width >= len(keys) {
+				return k, false
+			}
+			return keys[width], true
+		}
+		for _, c := range calls {
+			if k, ok := keyOf(c); ok {
+				if byID[k] = append(byID[k], c); c.told == nil {
+					groups[k] = append(groups[k], c)
+				}
+			}
+		}
+		for _, c := range calls {
+			if k, ok := keyOf(c); ok {
+				m.share(groups[k], byID[k], resultKey{agent, k})
+				delete(groups, k)
+			}
+		}
+	}
+}
+
+// share gives calls with one key the results with it. all are the calls with the key, with
+// those that have a result by a narrower one.
+func (m *mapping) share(calls, all []*call, k resultKey) {
+	if len(calls) == 0 {
+		return
+	}
+	found := slices.Clone(m.results.free(k))
+	found = slices.DeleteFunc(found, func(r *hook.ToolResult) bool { return m.results.taken[r] })
+	// The id alone says little if it comes again.
+	if again := k.ID != "" && k.Name == "" && len(all)+len(m.results.by[k]) > 2; again || len(found) < len(calls) {
+		m.shareByTime(all, found)
+		return
+	}
+	more := len(found) - len(calls)
+	for _, c := range calls {
+		for ; more > 0 && c.before(found[0]); more-- {
+			found = found[1:] // that of a call which no hook reported
+		}
+		m.results.take(c, found[0])
+		found = found[1:]
+	}
+}
+
+// shareByTime gives each result to the call that had begun last before it, unless that has
+// one: of the other calls it is not known what became of them.
+func (m *mapping) shareByTime(calls []*call, found []*hook.ToolResult) {
+	calls = slices.Clone(calls)
+	slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
+	for _, r := range found {
+		if c, ok := hook.Newest(calls, r.At.Add(time.Millisecond), func(c *call) time.Time { return c.start.Time() }); ok && c.told == nil {
+			m.results.take(c, r)
+		}
+	}
+}
+
+// unreportedCalls returns the calls of an agent that only the host's files have:
+// some hosts run no hook for a tool that does not exist or an invalid input.
+func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
+	// Without ids it cannot be known which calls of the files are the reported ones.
+	if !m.turns() && slices.ContainsFunc(calls, func(c *call) bool { return !c.named && c.id() == "" }) {
+		return nil
+	}
+	var out []*call
+	asked := make(map[string]time.Time)
+	for _, own := range m.results.of[agent] {
+		if own.ID == "" || m.results.taken[own] {
+			continue
+		}
+		r := *own
+		if at, ok := hook.Newest(m.files.asked[callKey{agent, r.ID}], r.At, itself); ok && r.Asked.IsZero() {
+			r.Asked = at
+		}
+		if r.Asked.IsZero() || asked[r.ID].Equal(r.Asked) {
+			continue
+		}
+		asked[r.ID] = r.Asked
+		e := hook.Event{
+			Kind: hook.KindToolEnd, StoredAt: r.At, Agent: agent,
+			Tool: &hook.Tool{
+				ID: r.ID, Name: r.Name, Input: r.Input, Output: r.Text, Status: r.Status,
+				Started: r.Asked, Ended: r.At, Duration: -1,
+			},
+		}
+		if agent != "" {
+			e.ParentAgent = hook.ParentUnknown
+		}
+		c := &call{post: m.cleaner().clean(e), unreported: true}
+		m.results.take(c, own)
+		m.toolTimes(c)
+		out = append(out, c)
+	}
+	return out
+}
+
+func itself(t time.Time) time.Time { return t }
