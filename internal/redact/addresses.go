@@ -50,7 +50,7 @@ type pathReader struct {
 func (r *pathReader) part(lo, hi int, sign byte) {
 	part := r.s[lo:hi]
 	switch {
-	case len(part) >= 8 && r.isCutAt(hi) && (!wordy(part) || strings.ToUpper(part) == part) && r.tells(sign):
+	case len(part) >= 8 && r.isCutAt(hi) && (!wordy(part) || !hasLower(part)) && r.tells(sign):
 	case len(part) < 15:
 		if part != "" && !only(part, digitBytes) && part != "v2" && part != "v3" && part != "ws" {
 			r.before, r.telling = part, false

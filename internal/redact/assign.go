@@ -47,7 +47,7 @@ func assignedSecret(t *text, i int) []span {
 	if end < 0 || namesNone(s, lo, i, end) {
 		return nil
 	}
-	a := &t.named
+	a := &t.memory.named
 	*a = assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
 	if k == keyKind && !a.keyOf(s) || k != pairKind && !a.tells(word) {
 		return nil

@@ -38,10 +38,10 @@ func (c *credentials) named(i int) int {
 	} else if !byteIn(s, p, "([=:") {
 		return -1
 	}
-	name := strings.ToLower(strings.TrimRight(s[startOf(s, lo, 24, wordBytes.or(".:->")):p], " "))
+	name := strings.TrimRight(s[startOf(s, lo, 24, wordBytes.or(".:->")):p], " ")
 	c.key = keyCalls().end(name)
-	c.known, c.open = c.key || knownCalls().end(name), openCalls().end(name) && !strings.HasSuffix(name, "popen")
-	c.begin = strings.HasSuffix(name, "begin")
+	c.known, c.open = c.key || knownCalls().end(name), openCalls().end(name) && !foldEnd(name, "popen")
+	c.begin = foldEnd(name, "begin")
 	if byteIn(s, p, "=:") {
 		p = blanks(s, p+1)
 	}

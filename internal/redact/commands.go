@@ -167,7 +167,7 @@ func (t *text) secretArgument(c *command, words []argument, n int) (span, bool) 
 	case c.sign == oracleUser && n > 0:
 		// user/password@host, also behind userid=.
 		w.lo += strings.LastIndexByte(v[:max(0, strings.IndexByte(v, '/'))], '=') + 1
-		if at > 0 {
+		if strings.Contains(t.s[w.lo:w.hi], "@") {
 			w.hi = w.lo + strings.LastIndexByte(t.s[w.lo:w.hi], '@')
 		}
 		return t.part(w, oracleUser)

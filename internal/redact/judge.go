@@ -9,7 +9,7 @@ import (
 // to distinguish password = "x7Kq..." from password = getPassword(), and max_tokens:
 // 4096 from a token.
 func (t *text) isSecret(a *assignment) bool {
-	c := &t.judged
+	c := &t.memory.judged
 	*c = candidate{assignment: *a, t: t, v: t.s[a.from:a.to], flag: isFlag(t.s, a.lo)}
 	if c.short() {
 		return false
@@ -41,7 +41,7 @@ func (t *text) isSecret(a *assignment) bool {
 
 // variable reports a variable of the environment.
 func (a *assignment) variable() bool {
-	return a.sign == "=" && a.near && (strings.ToUpper(a.name) == a.name || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
+	return a.sign == "=" && a.near && (!hasLower(a.name) || strings.HasPrefix(a.name, "TF_VAR_")) && !only(a.name, digitBytes.or("_-"))
 }
 
 // candidate is a value beside a telling name, with what the properties and reasons ask of it.
@@ -200,7 +200,7 @@ func (c *candidate) inSQL() bool {
 // passwordReasons judge what may be a person's choice: a word with digits and signs.
 var passwordReasons = []reason{
 	{"certain by the syntax", (*candidate).certain, func(c *candidate) bool {
-		return len(c.v) >= 4 && !namesPassword(c.v) && !(c.digits == 0 && strings.ToUpper(c.v) == c.v)
+		return len(c.v) >= 4 && !namesPassword(c.v) && !(c.digits == 0 && !hasLower(c.v))
 	}},
 	{"prose: words are more common than passwords", (*candidate).prose, func(c *candidate) bool {
 		return c.letters > 0 && (c.digits > 0 && !wordy(c.v) || chosenShape(c.v, false) || c.quoted && c.closed && len(c.v) >= 8 && gibberish(c.v))
@@ -219,7 +219,7 @@ var passwordReasons = []reason{
 	}},
 	{"a call's argument behind the name", func(c *candidate) bool { return c.quoted }, func(c *candidate) bool {
 		last := c.digits > 1 && byteIn(c.t.s, closingQuotes(c.t.s, c.to), ")") && !namesPassword(c.v)
-		return len(c.v) >= 8 && (!wordy(c.v) || c.strong() || strings.ToUpper(c.name) == c.name || last)
+		return len(c.v) >= 8 && (!wordy(c.v) || c.strong() || !hasLower(c.name) || last)
 	}},
 	{"a type or a word of a sentence", func(c *candidate) bool { return !c.ends && !strings.Contains(c.v, "!") && c.sign == ":" }, func(c *candidate) bool { return !wordy(c.v) && len(c.v) >= 8 }},
 	{"a setting, alone in its line or in a list of settings", (*candidate).setting, always},
@@ -299,7 +299,7 @@ var keyReasons = []reason{
 	{"a variable, or a parameter of an address", func(c *candidate) bool { return c.env || c.lo > 0 && strings.IndexByte("?&", c.t.s[c.lo-1]) >= 0 }, func(c *candidate) bool {
 		return random(c.v) || digitRuns(c.v) > 2
 	}},
-	{"a signature", func(c *candidate) bool { return strings.HasPrefix(strings.ToLower(c.telling), "signature") }, func(c *candidate) bool { return len(c.v) >= 27 && !strings.Contains(c.v, "=:") }},
+	{"a signature", func(c *candidate) bool { return fold(c.telling, "signature") }, func(c *candidate) bool { return len(c.v) >= 27 && !strings.Contains(c.v, "=:") }},
 	{"of an API, in prose", func(c *candidate) bool {
 		gap := c.t.s[min(c.from, c.lo+len(c.name)):c.from]
 		return len(gap) > 4 && strings.Contains(strings.ToUpper(gap), "API") && !c.quoted
@@ -358,13 +358,14 @@ func (c *candidate) behindBlank() bool {
 	}
 	s := c.t.s
 	start := lineStart(s, c.lo, 160)
-	b := blank{candidate: c, before: s[start:c.lo], gap: s[c.lo+len(c.name) : c.from]}
+	b := &c.t.memory.blank
+	*b = blank{candidate: c, before: s[start:c.lo], gap: s[c.lo+len(c.name) : c.from]}
 	b.head = strings.TrimRight(b.before, " \t")
 	b.last = strings.TrimLeft(nameStart(s, start+len(b.head)), "-+")
 	b.bare = strings.TrimLeft(c.name, "-+")
 	for n := range blankReasons {
-		if blankReasons[n].when(&b) {
-			return blankReasons[n].value(&b)
+		if blankReasons[n].when(b) {
+			return blankReasons[n].value(b)
 		}
 	}
 	return false
@@ -385,10 +386,10 @@ var blankReasons = []struct {
 	is          string
 	when, value func(b *blank) bool
 }{
-	{"a setting's name", func(b *blank) bool { return slices.Contains(settingWords, strings.ToLower(b.bare)) }, yes},
+	{"a setting's name", func(b *blank) bool { return oneFold(b.bare, settingWords) }, yes},
 	{"an entry of .npmrc", func(b *blank) bool { return strings.HasSuffix(b.before, "/:") }, yes},
 	{"a token of random characters", func(b *blank) bool {
-		return (b.kind == tokenKind || len(b.v) >= 32 && !slices.Contains(otherKeys, strings.ToLower(b.last))) && len(b.v) >= 24 && random(b.v) && digitRuns(b.v) > 2 && upperLower(b.v) || b.kind == tokenKind && len(b.v) >= 24 && digitRuns(b.v) > 4 && strings.ToUpper(b.v) == b.v && !isHexText(b.v)
+		return (b.kind == tokenKind || len(b.v) >= 32 && !slices.Contains(otherKeys, strings.ToLower(b.last))) && len(b.v) >= 24 && random(b.v) && digitRuns(b.v) > 2 && upperLower(b.v) || b.kind == tokenKind && len(b.v) >= 24 && digitRuns(b.v) > 4 && !hasLower(b.v) && !isHexText(b.v)
 	}, yes},
 	{"a password that a person chose", func(b *blank) bool {
 		return b.kind == passwordKind && len(b.gap) == 1 && chosenShape(strings.TrimRight(b.v, ".,;:"), false) && upperLower(b.v)

@@ -126,9 +126,7 @@ func (t *text) call(a *assignment, i int) []span {
 }
 
 // getter reports the name of a function that a name is given to, not a value.
-func getter(name string) bool {
-	return hasOnePrefix(strings.ToLower(name), getters...)
-}
+func getter(name string) bool { return hasOnePrefix(strings.ToLower(name), getters...) }
 
 // wrapped is where the text begins that a conversion at i gets, as in []byte("x"),
 // String::from("x"), Buffer.from('x') and N'x', or i.

@@ -66,10 +66,10 @@ func recognizable(v, rule string) bool {
 	}
 	letters, digits, symbols := count(v)
 	kinds := min(digits, 1) + min(symbols, 1)
-	if strings.ToLower(v) != v {
+	if hasUpper(v) {
 		kinds++
 	}
-	if strings.ToUpper(v) != v {
+	if hasLower(v) {
 		kinds++
 	}
 	return len(v) >= 10 && kinds >= 3 && letters > 0 || random(v) || slices.Contains(certainRules, rule) && digits > 0 && letters > 0

@@ -73,7 +73,7 @@ var mnemonicLengths = []int{12, 15, 18, 21, 24}
 // many as one has, in lower case, and none that only sentences have.
 func (t *text) foreignMnemonic(i int) []span {
 	s := t.s
-	if head := strings.TrimRight(s[max(0, i-20):i], " "); !endsInOne(head, ":", "=", "\"", "'", "`", "(", "\n") {
+	if before := startOf(s, i, 19, oneOf(" ")); before == 0 || !byteIn(s, before-1, ":=\"'`(\n") {
 		return nil
 	}
 	blanks, end, most := 0, i, mnemonicLengths[len(mnemonicLengths)-1]
@@ -85,13 +85,12 @@ func (t *text) foreignMnemonic(i int) []span {
 			return nil // more than a list has
 		}
 	}
-	words := strings.Fields(s[i:end])
 	// A marker ends no list: else each round would take the words before those of the last one.
-	if !slices.Contains(mnemonicLengths, len(words)) || byteIn(s, end, ".,;:()<>=") || end == len(s) && !t.last {
+	if end-i < 4*mnemonicLeast-1 || byteIn(s, end, ".,;:()<>=") || end == len(s) && !t.last || !slices.Contains(mnemonicLengths, len(strings.Fields(s[i:end]))) {
 		return nil
 	}
-	for _, word := range words {
-		if n := utf8.RuneCountInString(word); n < 3 && word[0] < 0xE0 || n > 10 || strings.ToLower(word) != word || hasDigit(word) || slices.Contains(sentenceWords, word) || strings.ContainsAny(word, "-_/") {
+	for word := range strings.FieldsSeq(s[i:end]) {
+		if n := utf8.RuneCountInString(word); n < 3 && word[0] < 0xE0 || n > 10 || hasUpper(word) || hasDigit(word) || slices.Contains(sentenceWords, word) || strings.ContainsAny(word, "-_/") {
 			return nil
 		}
 	}
@@ -122,7 +121,7 @@ func recoveryCodes(t *text, i int) (out []span) {
 		case p == lo, strings.HasPrefix(v, "0x"):
 			p++
 			missed++
-		case same && (hasDigit(v) || strings.ToUpper(v) == v) && !(len(groups) == 2 && words(v)), len(v) >= 8 && len(v) <= 16 && only(v, digitBytes), len(v) >= 8 && len(v) <= 16 && hasDigit(v) && !wordy(v):
+		case same && (hasDigit(v) || !hasLower(v)) && !(len(groups) == 2 && words(v)), len(v) >= 8 && len(v) <= 16 && only(v, digitBytes), len(v) >= 8 && len(v) <= 16 && hasDigit(v) && !wordy(v):
 			out = append(out, span{lo: lo, hi: p})
 		case !(len(v) <= 2 && only(v, digitBytes)): // a number before a code
 			missed++

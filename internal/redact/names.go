@@ -80,14 +80,14 @@ words:
 // length, may name a secret.
 func (a *assignment) tells(word int) bool {
 	rest := a.telling[word:]
-	low := strings.ToLower(a.telling[:word])
-	weak := a.kind == keyKind || slices.Contains(passwordEnds, low) || slices.Contains(tokenEnds, low) || low[0] == '_' || low[0] == '-'
+	weak := a.kind == keyKind || oneFold(a.telling[:word], passwordEnds) || oneFold(a.telling[:word], tokenEnds) || a.telling[0] == '_' || a.telling[0] == '-'
 	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") || rest != "" && harmlessName(a.telling) {
 		return false
 	}
-	if !weak && low != "token" {
+	if !weak && !strings.EqualFold(a.telling[:word], "token") {
 		return true
 	}
+	low := strings.ToLower(a.telling[:word])
 	before := strings.TrimLeft(strings.ToLower(a.name[:len(a.name)-len(a.telling)]), "-")
 	if weak && !a.beginsWord(before, low) {
 		return false
@@ -107,7 +107,7 @@ func (a *assignment) beginsWord(before, low string) bool {
 }
 
 func harmlessName(name string) bool {
-	return harmless().end(strings.ToLower(name[:startOf(name, len(name), len(name), oneOf("_-"))]))
+	return harmless().end(name[:startOf(name, len(name), len(name), oneOf("_-"))])
 }
 
 // placeholderParts mark a placeholder wherever they are in a value. Those that
@@ -154,7 +154,7 @@ func placeholder(v string) bool {
 			return true
 		}
 	}
-	return len(v) > 2 && v[0] == '%' && v[len(v)-1] == '%' && strings.ToUpper(v) == v
+	return len(v) > 2 && v[0] == '%' && v[len(v)-1] == '%' && !hasLower(v)
 }
 
 // translation reports words that are not written in ASCII, as those of a page are beside
@@ -191,16 +191,14 @@ func (a *assignment) keyOf(s string) bool {
 		case slices.Contains(passwordKeys, before):
 			a.kind = passwordKind
 		}
-	} else if slices.Contains(passwordNames, strings.ToLower(a.name)) || a.lo > 9 && endsInOne(s[:a.lo], "wireless.default.", "wireless.@wifi-iface[0].") {
+	} else if oneFold(a.name, passwordNames) || a.lo > 9 && endsInOne(s[:a.lo], "wireless.default.", "wireless.@wifi-iface[0].") {
 		a.kind = passwordKind
 	}
 	return true
 }
 
 // isFlag reports whether a name that begins at i is that of a command line flag.
-func isFlag(s string, i int) bool {
-	return i < len(s) && s[i] == '-' && (i == 0 || !isWord(s[i-1]))
-}
+func isFlag(s string, i int) bool { return i < len(s) && s[i] == '-' && (i == 0 || !isWord(s[i-1])) }
 
 // nameStart is the part before i of the name around i.
 func nameStart(s string, i int) string {

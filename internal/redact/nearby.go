@@ -154,7 +154,7 @@ func (t *text) isMember(a *assignment, v value) bool {
 // behind it: -Name ApiToken -Value x.
 func (t *text) flagValue(a *assignment, flag string, end int) ([]span, bool) {
 	s := t.s
-	if !namesPair(strings.TrimLeft(flag, "-")) {
+	if flag == "" || !namesPair(strings.TrimLeft(flag, "-")) {
 		return nil, false
 	}
 	line := s[end:lineEnd(s, end, 200)]

@@ -60,7 +60,7 @@ func (t *text) inProgram(a *assignment, i int) bool {
 
 // verb reports a telling word that means much else in a sentence.
 func (t *text) verb(a *assignment) bool {
-	return slices.Contains(verbs, strings.ToLower(a.telling)) && !endsInOne(t.s[:a.lo], "the ", "my ", "la ", "el ", "das ")
+	return oneFold(a.telling, verbs) && !endsInOne(t.s[:a.lo], "the ", "my ", "la ", "el ", "das ")
 }
 
 // clauseReader reads a clause behind a telling word, which ends at from.
@@ -85,7 +85,7 @@ func (r *clauseReader) word(p, end int) bool {
 		return false
 	}
 	if word == "" { // signs of Markdown, or PASSWORD kibana = x
-		return strings.Trim(s[p:end], "*_") == "" || s[p:end] == "=" && strings.ToUpper(a.name) == a.name
+		return strings.Trim(s[p:end], "*_") == "" || s[p:end] == "=" && !hasLower(a.name)
 	}
 	c := clause{r.text, a, a.kind, r.isBeside(word, p), r.pair, r.words == 0}
 	switch {
@@ -192,7 +192,7 @@ func (c clause) secret(s string, lo, hi int) bool {
 func (c clause) shape(v string, lo int, quoted bool) bool {
 	switch {
 	case c.kind == passwordKind || c.pair:
-		return chosenShape(strings.TrimLeft(v, firstSigns), c.beside) || quoted && c.beside && (strings.Count(v, "-") > 2 && strings.ToLower(v) == v && !namesPassword(v) || len(v) >= 8 && passwordKind.likely(v))
+		return chosenShape(strings.TrimLeft(v, firstSigns), c.beside) || quoted && c.beside && (strings.Count(v, "-") > 2 && !hasUpper(v) && !namesPassword(v) || len(v) >= 8 && passwordKind.likely(v))
 	case c.kind == keyKind:
 		return len(v) >= 20 && upperLower(v) && random(v) && digitRuns(v) > 2 && c.beside
 	case strings.Trim(v, hexDigits+"-") == "":
@@ -202,9 +202,7 @@ func (c clause) shape(v string, lo int, quoted bool) bool {
 }
 
 // inCode reports what is behind a name of a program: a bracket, a path; but not the end of an element.
-func inCode(s string, i int) bool {
-	return byteIn(s, i, "([{<\\/@") && !strings.HasPrefix(s[i:], "</")
-}
+func inCode(s string, i int) bool { return byteIn(s, i, "([{<\\/@") && !strings.HasPrefix(s[i:], "</") }
 
 // token judges what a machine made.
 func (c clause) token(v string) bool {
@@ -222,20 +220,17 @@ func chosenShape(v string, beside bool) bool {
 		return false
 	case digits == 0:
 		return beside && lettersAlone(v, symbols)
-	case wordy(v) && containsOne(strings.ToLower(v), technical...), strings.ToUpper(v) == v && (wordy(v) || !beside):
+	case wordy(v) && containsOne(strings.ToLower(v), technical...), !hasLower(v) && (wordy(v) || !beside):
 		return false
 	}
-	kinds := 1
+	kinds := 1 + min(symbols, 1)
 	if upperLower(v) {
-		kinds++
-	}
-	if symbols > 0 {
 		kinds++
 	}
 	if beside {
 		return len(v) >= 8 && (digits > 1 || !wordy(v) || strings.ContainsAny(v, "!#$%^&*?~+") || kinds > 2)
 	}
-	return len(v) >= 9 && kinds > 1 && (!wordy(v) || digits > 1 && (kinds > 2 || upperLower(v) && strings.ToUpper(v[:1]) == v[:1] || symbols > 1)) && !isHexText(strings.ReplaceAll(v, "-", ""))
+	return len(v) >= 9 && kinds > 1 && (!wordy(v) || digits > 1 && (kinds > 2 || upperLower(v) && !hasLower(v[:1]) || symbols > 1)) && !isHexText(strings.ReplaceAll(v, "-", ""))
 }
 
 // lettersAlone judges a password without digits.

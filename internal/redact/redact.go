@@ -87,7 +87,7 @@ func (r *Redactor) preview(s string, max int, m *Memory) string {
 		out, settled = r.redact(window, true, m)
 	}
 	keep := runesEnd(out, max-1)
-	if !cut && (keep == len(out) || utf8.RuneCountInString(out[keep:]) == 1) {
+	if !cut && keep+runesEnd(out[keep:], 1) == len(out) {
 		if settled {
 			r.remember(out, window, h)
 		}
@@ -117,9 +117,7 @@ func runesEnd(s string, n int) int {
 }
 
 // isASCII reports whether none of eight bytes is part of a longer character.
-func isASCII(s string) bool {
-	return (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7])&utf8.RuneSelf == 0
-}
+func isASCII(s string) bool { return (s[0]|s[1]|s[2]|s[3]|s[4]|s[5]|s[6]|s[7])&utf8.RuneSelf == 0 }
 
 // rounds bounds redact. Two are usual; more than a few need a user's rule that
 // matches again beside each marker, such as one anchored at the beginning.
@@ -222,9 +220,7 @@ func nextMarker(s string, from int) (lo, hi int) {
 }
 
 // isNameByte reports a byte that can be in a rule's name.
-func isNameByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-'
-}
+func isNameByte(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' }
 
 // Rule is a user's pattern of secrets. The secret is the whole match or, if there
 // are groups, what the first one that takes part matches.

@@ -94,6 +94,7 @@ func TestString(t *testing.T) {
 		{"value with its type", `plutil -replace ClientSecret -string ` + fake + ` Info.plist`, `plutil -replace ClientSecret -string [REDACTED:assigned-secret] Info.plist`},
 		{"setting of MSBuild", `msbuild a.csproj /p:AndroidSigningKeyPass=dragonfly18 /t:x`, `msbuild a.csproj /p:AndroidSigningKeyPass=[REDACTED:assigned-secret] /t:x`},
 		{"secure string without quotes", `ConvertTo-SecureString -String m0nkey5ee_9 -AsPlainText`, `ConvertTo-SecureString -String [REDACTED:secure-string] -AsPlainText`},
+		{"sign of a host before a member", "sqlplus a@b=scott/m0nkey5ee_9", "sqlplus a@b=scott/[REDACTED:command-secret]"},
 		{"key beside a marker", "[REDACTED:jwt]" + key, "[REDACTED:jwt][REDACTED:github-token]"},
 		{"known form beats telling name", "GITHUB_" + "TOKEN=" + key, "GITHUB_" + "TOKEN=[REDACTED:github-token]"},
 		{"key as a URL's user", "https://" + key + "@github.com/x", "https://[REDACTED:github-token]@github.com/x"},

@@ -65,7 +65,7 @@ func (ref *reference) redact(s string, cut bool) string {
 		before := s
 		for _, groups := range ref.stages {
 			s = ref.replace(s, func(seg string, last bool) (found []span) {
-				t := &text{s: seg, cut: cut, last: last}
+				t := &text{s: seg, cut: cut, last: last, memory: new(textMemory)}
 				for _, group := range groups {
 					found = append(found, ref.scan(t, group)...)
 				}

@@ -139,7 +139,7 @@ type group struct {
 }
 
 func newScanner(stages ...[]*rule) *scanner {
-	s := &scanner{texts: sync.Pool{New: func() any { return new(text) }}}
+	s := &scanner{texts: sync.Pool{New: func() any { return &text{memory: new(textMemory)} }}}
 	every := make([]byte, 256)
 	for c := range every {
 		every[c] = byte(c)
@@ -229,7 +229,7 @@ func (s *scanner) replace(read string, places []place, whole string, cut bool, m
 			if from >= to {
 				return nil
 			}
-			*t = text{s: seg, cut: cut, last: at+len(seg) == len(read), marks: t.marks[:0]}
+			*t = text{s: seg, cut: cut, last: at+len(seg) == len(read), marks: t.marks[:0], memory: t.memory}
 			spans := scan(groups, t, places[from:to], at)
 			for _, sp := range spans {
 				found = append(found, span{lo: at + sp.lo, hi: at + sp.hi, rule: sp.rule})
@@ -414,9 +414,7 @@ func (r *rule) matchHead(t *text, i, end int) (span, bool) {
 
 // fewLower reports a few lower case letters, which are a word far more often than
 // the beginning of a key.
-func fewLower(v string) bool {
-	return len(v) < 8 && only(v, lowerBytes)
-}
+func fewLower(v string) bool { return len(v) < 8 && only(v, lowerBytes) }
 
 // find matches an anchored expression at i. It looks at the text up to end, which
 // bounds the cost of texts full of false beginnings; open reports that the match

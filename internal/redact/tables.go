@@ -28,12 +28,12 @@ func (t *text) column(a *assignment, i int) []span {
 	if nextLine(s, end) < 0 || strings.ContainsAny(line, "={}<>[]") {
 		return nil
 	}
-	var buf [16]span
 	for _, sep := range [...]byte{'|', '&', '!', '\t', ',', ';', ':', '2', '1'} {
 		if (sep > '2' && sep < '|' || sep < '1') && strings.IndexByte(line, sep) < 0 && (sep != '\t' || !strings.ContainsAny(line, `\^`)) {
 			continue
 		}
-		head := cells(buf[:0], s, start, end, sep)
+		head := cells(t.memory.head[:0], s, start, end, sep)
+		t.memory.head = head
 		nth := slices.IndexFunc(head, func(c span) bool { return c.lo <= a.lo && a.lo < c.hi })
 		if nth < 0 || !t.isHeader(a, head, nth, sep) {
 			continue
@@ -63,18 +63,14 @@ func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 	if len(head) < 2 && (sep != '|' && sep != '2' || a.kind == keyKind) {
 		return false
 	}
-	name := strings.ToLower(strings.Trim(s[head[nth].lo:head[nth].hi], " \"'*`:#─"))
-	last := name[strings.LastIndexAny(name, " _-")+1:]
-	if strings.ContainsAny(name, ":,;|&/\\()") || strings.Contains("12:", string(sep)) && upperLower(a.name) && a.name != strings.ToUpper(a.name[:1])+strings.ToLower(a.name[1:]) {
-		return false // part of a line, a name in a program
+	name := strings.Trim(s[head[nth].lo:head[nth].hi], " \"'*`:#─")
+	program := strings.Contains("12:", string(sep)) && upperLower(a.name) && (hasLower(a.name[:1]) || hasUpper(a.name[1:]))
+	if name == "" || program || strings.ContainsAny(name, ":,;|&/\\()") || !namesAlone(s, head, sep) {
+		return false // also part of a line, a name in a program
 	}
-	if len(name) > 40 || name == "" || harmlessWords()[last] {
-		return false
-	}
-	if first, _, _ := strings.Cut(name, " "); slices.Contains(otherTokens, first) {
-		return false
-	}
-	return namesAlone(s, head, sep)
+	name = strings.ToLower(name)
+	first, _, _ := strings.Cut(name, " ")
+	return len(name) <= 40 && !harmlessWords()[name[strings.LastIndexAny(name, " _-")+1:]] && !slices.Contains(otherTokens, first)
 }
 
 // namesAlone reports whether cells can be names, and enough of them.
@@ -345,7 +341,7 @@ func (t *text) inLists(a *assignment, i int) []span {
 		return nil
 	}
 	end = find(s, end, min(len(s), end+longestHeader), ")]")
-	if next := strings.ToUpper(s[end:min(len(s), end+20)]); strings.ContainsAny(s[open+1:end], "=:;{}(") || s[open] == '(' && !strings.Contains(next, "VALUES") {
+	if strings.ContainsAny(s[open+1:end], "=:;{}(") || s[open] == '(' && !strings.Contains(strings.ToUpper(s[end:min(len(s), end+20)]), "VALUES") {
 		return nil
 	}
 	var out []span

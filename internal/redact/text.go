@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // text is a stretch of text between markers, with what the rules ask of it.
@@ -19,13 +20,18 @@ type text struct {
 
 	// mnemonic is how far words were read that a mnemonic may have.
 	mnemonic int
-
-	// named and judged are memory for the name that is read and the value that is judged.
-	named  assignment
-	judged candidate
+	memory   *textMemory
 
 	// read is how far the command lines were read that a probe has found.
 	read map[*command]int
+}
+
+// textMemory is memory for the name that is read, the value that is judged and the cells of a header.
+type textMemory struct {
+	named  assignment
+	judged candidate
+	blank  blank
+	head   []span
 }
 
 // isCutAt reports whether the text was cut at i: it ends there, or a mark says so.
@@ -327,12 +333,7 @@ func colour(s string, i int) int {
 }
 
 // lowerByte is an ASCII letter in lower case, or another byte as it is.
-func lowerByte(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		c |= 0x20
-	}
-	return c
-}
+func lowerByte(c byte) byte { return c | byte(classOf[c]&isUpper)<<3 }
 
 // fold compares the beginning of s with a lower case word without regard to case.
 func fold(s, word string) bool {
@@ -347,11 +348,29 @@ func fold(s, word string) bool {
 	return true
 }
 
-func isWord(c byte) bool { return classOf[c] != 0 }
+// foldEnd is fold for the end of s.
+func foldEnd(s, word string) bool { return len(s) >= len(word) && fold(s[len(s)-len(word):], word) }
 
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+// oneFold reports whether s, of ASCII, is one of the words, without regard to case.
+func oneFold(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return len(word) == len(s) && fold(s, word) })
 }
+
+// hasUpper and hasLower report a letter with another case.
+func hasUpper(s string) bool { return hasCase(s, isUpper, strings.ToLower) }
+func hasLower(s string) bool { return hasCase(s, isLower, strings.ToUpper) }
+
+func hasCase(s string, c class, to func(string) string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf || classOf[s[i]] == c {
+			return classOf[s[i]] == c || to(s) != s
+		}
+	}
+	return false
+}
+
+func isWord(c byte) bool { return classOf[c] != 0 }
+func isHex(c byte) bool  { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 // inKey reports a byte that can be in the middle of a key.
 func inKey(c byte) bool { return isWord(c) || c == '~' || c == '.' }

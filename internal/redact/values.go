@@ -107,7 +107,7 @@ func count(v string) (letters, digits, symbols int) {
 
 func hasDigit(v string) bool { return strings.ContainsAny(v, digits) }
 
-func upperLower(v string) bool { return strings.ToLower(v) != v && strings.ToUpper(v) != v }
+func upperLower(v string) bool { return hasUpper(v) && hasLower(v) }
 
 // entropy is Shannon's, in bits for each byte.
 func entropy(v string) float64 {
@@ -134,7 +134,7 @@ func wordy(v string) bool { return oddLetters(v) < 6 }
 
 // snakeCase reports a name such as index_44.
 func snakeCase(v string) bool {
-	return strings.Contains(v, "_") && !strings.ContainsAny(v, "-.") && wordy(v) && strings.ToLower(v) == v && len(v)-len(strings.TrimRight(v, digits)) < 3
+	return strings.Contains(v, "_") && !strings.ContainsAny(v, "-.") && wordy(v) && !hasUpper(v) && len(v)-len(strings.TrimRight(v, digits)) < 3
 }
 
 // oddLetters counts the characters of those parts of a value that are no words.

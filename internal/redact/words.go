@@ -102,7 +102,7 @@ func endingsOf(name string) func() *endings {
 	})
 }
 
-// end reports whether s ends in one of them.
+// end reports whether s, of ASCII, ends in one of them, without regard to case.
 func (e *endings) end(s string) bool {
-	return s != "" && endsInOne(s, e[s[len(s)-1]]...)
+	return s != "" && slices.ContainsFunc(e[lowerByte(s[len(s)-1])], func(text string) bool { return foldEnd(s, text) })
 }
