@@ -144,8 +144,9 @@ soak-drawn: setup build ## DRAWN sessions of each of DRAWN_AGENTS, with the real
 soak-surfaces: ## what the commands and the page count, over 200 drawn stores
 	$(GO) test -count=1 -timeout 1h ./cmd/hookspan -run TestSurfacesAgree -surfaces 200
 
-soak-page: setup build ## the page's long tests
+soak-page: setup build ## the page's long tests, and the others with answers that come late
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
+	$(GO) -C tests/ui test -count=1 -timeout 30m -skip '^(TestAttacks|TestOddTasksAreShown|TestViews|TestEditingViews)$$' . -slow 700ms
 
 backend-pictures: build ## docs/images/backend-*.png, a task in Phoenix and MLflow; needs Python 3 and chromium
 	TEST_PROGRAMS=$(CURDIR)/bin $(GO) -C tests test -count=1 -timeout 30m -v -run Picture ./backends -backends -pictures $(CURDIR)/docs/images
@@ -183,7 +184,7 @@ bench-fleet: ## spans per second from many developers to gateways, into dist/res
 	$(GO) -C tests/bench run ./fleet $(BENCH)
 
 gobench: ## the packages' own benchmarks
-	for dir in . $(TESTS); do $(GO) -C $$dir test -run '^$$' -bench . -benchmem ./... || exit 1; done
+	for dir in . $(COMPONENTS) $(TESTS); do $(GO) -C $$dir test -run '^$$' -bench . -benchmem ./... || exit 1; done
 
 test-windows: ## the tests of packages built for Windows, under Wine; needs root (PKG=./spool names other packages)
 	tests/windows.sh $(or $(PKG),./cmd/... ./config ./hook/... ./infinium ./internal/... ./otelmap ./spool)

@@ -97,7 +97,8 @@ func (c *Config) otlpAccount(add func(string)) error {
 		if own, _ := c.accountOf(users); err == nil && users != "" && own == account {
 			return
 		}
-		if errs = append(errs, err); err == nil {
+		errs = append(errs, err)
+		if err == nil {
 			add(name + ":" + account)
 		}
 	}

@@ -77,10 +77,12 @@ func (k checker) check(raw string, v *variable) (text string, valid bool) {
 func (k checker) folders(raw string) (string, bool) {
 	var out []string
 	for one := range strings.SplitSeq(raw, ",") {
-		if one = strings.TrimSpace(one); one == "~" {
+		one = strings.TrimSpace(one)
+		if one == "~" {
 			one += "/"
 		}
-		if one = k.expand(one); one != "" {
+		one = k.expand(one)
+		if one != "" {
 			out = append(out, one)
 		}
 	}

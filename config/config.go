@@ -320,7 +320,8 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 		}
 		in := candidate{source: s, raw: raw}
 		in.text, in.valid = ck.check(raw, v.variable)
-		if in.valid = in.valid && !s.unclear[v.name]; in.valid {
+		in.valid = in.valid && !s.unclear[v.name]
+		if in.valid {
 			v.inFile = v.inFile || i > 0
 			v.by[s.from] = cmp.Or(v.by[s.from], in.text)
 		} else if s.from != ofEnvironment {
@@ -332,22 +333,22 @@ func (c *Config) choose(v *value, sources []source, ck checker) (text string, pr
 	}
 	decided := false
 	for _, in := range found {
-		if decided && (in.valid || in.kind != File) {
+		if decided && (in.valid || in.source.kind != File) {
 			continue
 		}
 		if !in.valid {
-			p := &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.name}
+			p := &Problem{Variable: v.name, Found: v.found(in.raw), Allowed: v.allowedFor(in.raw), Source: in.source.name}
 			if !decided {
 				v.wrong, v.problem = v.wrong || v.source == "", p
 			}
-			if !in.unclear[v.name] { // Otherwise the line or the name is the problem.
+			if !in.source.unclear[v.name] { // Otherwise the line or the name is the problem.
 				problems = append(problems, p)
 			}
 		} else if than, file, refused := c.refusedBy(v, in); refused {
 			problems = append(problems, c.refusal(v.name, than, file, in))
 			continue
 		} else if v.source == "" {
-			text, v.from, v.shown, v.source = in.text, in.from, v.show(in.text, in.raw), in.kind
+			text, v.from, v.shown, v.source = in.text, in.source.from, v.show(in.text, in.raw), in.source.kind
 		}
 		decided = v.name != redactFile // All files of rules count.
 	}

@@ -29,7 +29,7 @@ type source struct {
 
 // candidate is a value that one source gives a variable.
 type candidate struct {
-	source
+	source source
 	// text is raw as checker.check returns it.
 	raw, text string
 	valid     bool

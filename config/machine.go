@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -180,12 +181,7 @@ func (c *Config) Textless() bool {
 }
 
 // users is the value of the user's settings, or else of the machine's.
-func (v *value) users() string {
-	if v.by[ofUser] != "" {
-		return v.by[ofUser]
-	}
-	return v.by[ofMachine]
-}
+func (v *value) users() string { return cmp.Or(v.by[ofUser], v.by[ofMachine]) }
 
 // given is the value that one side alone gives. What the machine-wide file says is the
 // user's, too, unless it says otherwise.

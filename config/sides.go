@@ -28,12 +28,13 @@ const (
 // than which a candidate keeps or shows more of the texts, or asks the user's hooks less,
 // and the file that it is in.
 func (c *Config) refusedBy(v *value, in candidate) (than, file string, refused bool) {
-	if c.held && in.from != ofMachine {
-		if than, refused = c.loosens(v, in.text, func(v *value) string { return v.by[ofMachine] }); refused && (v.name != "HOOKSPAN_REDACT" || v.by[ofMachine] != "") {
+	if c.held && in.source.from != ofMachine {
+		than, refused = c.loosens(v, in.text, func(v *value) string { return v.by[ofMachine] })
+		if refused && (v.name != "HOOKSPAN_REDACT" || v.by[ofMachine] != "") {
 			return than, c.MachineFile, true
 		}
 	}
-	if in.from != ofEnvironment {
+	if in.source.from != ofEnvironment {
 		return "", "", false
 	}
 	file = c.ownFile
@@ -79,7 +80,7 @@ func previewSize(text string) int {
 // refusal is the problem with a value that loosens.
 func (c *Config) refusal(name, than, file string, in candidate) *Problem {
 	p := &Problem{
-		Variable: name, Source: in.name, Allowed: "the same or less; more can be set in the env file alone",
+		Variable: name, Source: in.source.name, Allowed: "the same or less; more can be set in the env file alone",
 		Reason: fmt.Sprintf("%q keeps more of the texts than %q in %s, which stays in force", shorten(in.raw), than, file),
 	}
 	if c.value(name).guards {

@@ -13,6 +13,12 @@ const (
 	HostQwen     = "qwen-code"
 )
 
+// The hook programs, by the names of their files: Cline's, and the other agents'.
+const (
+	ProgramCline  = "cline-hook"
+	ProgramClaude = "claude-hook"
+)
+
 // Agent is what is known of a supported agent before anything of it was read.
 type Agent struct {
 	// Host is the agent's name in events, in the spool and in traces, Word its name on the
@@ -31,6 +37,9 @@ type Agent struct {
 	// Folders are the environment variables with absolute paths of folders that the agent
 	// uses in place of those in the home folder. The first is that of the agent's folder.
 	Folders []string
+	// Scopes are whose settings the hooks can be installed in, those of lower precedence
+	// first: "user", the first, "project" and "local".
+	Scopes []string
 	// Resume is the agent's command that continues a session, whose id follows it. It is
 	// empty if the agent has none.
 	Resume string
@@ -39,22 +48,28 @@ type Agent struct {
 // agents are the supported agents, with what differs from fill's defaults.
 var agents = [...]Agent{
 	{
-		Host: HostCline, Word: "cline", Name: "Cline", Program: "cline-hook", Folders: []string{"CLINE_DIR", "CLINE_DATA_DIR"},
+		Host: HostCline, Word: "cline", Name: "Cline", Program: ProgramCline, Folders: []string{"CLINE_DIR", "CLINE_DATA_DIR"},
 		Tasks: true, MaxInput: 200, MaxOutput: 300, ToolError: "ToolError",
 	},
-	{Host: HostClaude, Word: "claude", Name: "Claude Code", Folders: []string{"CLAUDE_CONFIG_DIR"}, Resume: "claude --resume"},
+	{
+		Host: HostClaude, Word: "claude", Name: "Claude Code", Folders: []string{"CLAUDE_CONFIG_DIR"},
+		Scopes: []string{"user", "project", "local"}, Resume: "claude --resume",
+	},
 	{Host: HostQwen, Word: "qwen", Name: "Qwen Code", Folders: []string{"QWEN_HOME", "QWEN_RUNTIME_DIR"}, Resume: "qwen --resume"},
 	{Host: HostCodex, Word: "codex", Name: "Codex", Folders: []string{"CODEX_HOME"}, Resume: "codex resume"},
-	{Host: HostCopilot, Word: "copilot", Name: "GitHub Copilot", Folders: []string{"COPILOT_HOME"}, Resume: "copilot --resume"},
+	{Host: HostCopilot, Word: "copilot", Name: "GitHub Copilot", Folders: []string{"COPILOT_HOME"}, Scopes: []string{"user"}, Resume: "copilot --resume"},
 	{Host: HostGemini, Word: "gemini", Name: "Gemini CLI", Folders: []string{"GEMINI_CLI_HOME"}, Resume: "gemini --resume"},
 	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session"},
 }
 
-// fill sets what all agents but Cline share.
+// fill sets what most agents share.
 func (a Agent) fill() Agent {
-	a.Program = cmp.Or(a.Program, "claude-hook")
+	a.Program = cmp.Or(a.Program, ProgramClaude)
 	a.MaxInput, a.MaxOutput = cmp.Or(a.MaxInput, 500), cmp.Or(a.MaxOutput, 500)
 	a.ToolError = cmp.Or(a.ToolError, "ToolFailure")
+	if a.Scopes == nil {
+		a.Scopes = []string{"user", "project"}
+	}
 	return a
 }
 

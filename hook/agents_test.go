@@ -37,16 +37,16 @@ func TestArgument(t *testing.T) {
 // TestFactsThatAgentsAndTracesGoBy are those that agents document and that traces have had.
 func TestFactsThatAgentsAndTracesGoBy(t *testing.T) {
 	want := map[string]string{
-		"cline":       "cline-hook true 200 300 ToolError [CLINE_DIR CLINE_DATA_DIR] ",
-		"claude-code": "claude-hook false 500 500 ToolFailure [CLAUDE_CONFIG_DIR] claude --resume",
-		"qwen-code":   "claude-hook false 500 500 ToolFailure [QWEN_HOME QWEN_RUNTIME_DIR] qwen --resume",
-		"codex":       "claude-hook false 500 500 ToolFailure [CODEX_HOME] codex resume",
-		"copilot-cli": "claude-hook false 500 500 ToolFailure [COPILOT_HOME] copilot --resume",
-		"gemini-cli":  "claude-hook false 500 500 ToolFailure [GEMINI_CLI_HOME] gemini --resume",
-		"opencode":    "claude-hook false 500 500 ToolFailure [OPENCODE_DB] opencode --session",
+		"cline":       "cline-hook true 200 300 ToolError [CLINE_DIR CLINE_DATA_DIR] [user project] ",
+		"claude-code": "claude-hook false 500 500 ToolFailure [CLAUDE_CONFIG_DIR] [user project local] claude --resume",
+		"qwen-code":   "claude-hook false 500 500 ToolFailure [QWEN_HOME QWEN_RUNTIME_DIR] [user project] qwen --resume",
+		"codex":       "claude-hook false 500 500 ToolFailure [CODEX_HOME] [user project] codex resume",
+		"copilot-cli": "claude-hook false 500 500 ToolFailure [COPILOT_HOME] [user] copilot --resume",
+		"gemini-cli":  "claude-hook false 500 500 ToolFailure [GEMINI_CLI_HOME] [user project] gemini --resume",
+		"opencode":    "claude-hook false 500 500 ToolFailure [OPENCODE_DB] [user project] opencode --session",
 	}
 	for _, a := range Agents() {
-		if got := fmt.Sprint(a.Program, " ", a.Tasks, " ", a.MaxInput, " ", a.MaxOutput, " ", a.ToolError, " ", a.Folders, " ", a.Resume); got != want[a.Host] {
+		if got := fmt.Sprint(a.Program, " ", a.Tasks, " ", a.MaxInput, " ", a.MaxOutput, " ", a.ToolError, " ", a.Folders, " ", a.Scopes, " ", a.Resume); got != want[a.Host] {
 			t.Errorf("%s: %s, want %s", a.Host, got, want[a.Host])
 		}
 	}

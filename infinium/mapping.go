@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Bounds of texts that have no documented limit, in characters.
@@ -72,25 +73,25 @@ type mapping struct {
 
 // host is the agent program that the run's spans come from.
 func (r *Run) host() string {
-	a := r.Root().GetAttributes()
-	return cmp.Or(text(a, otelmap.KeyHost), text(a, otelmap.KeyAgentName), firstText(r, otelmap.KeyHost), resourceText(r, otelmap.KeyServiceName))
+	root := r.lead()
+	return cmp.Or(clean(root.Host()), clean(root.Agent()), r.first(step.Step.Host), r.ofResource(step.Resource.Service))
 }
 
-// firstText is the attribute of the first span that has it.
-func firstText(r *Run, key string) string {
+// first is a part of the first span that has it.
+func (r *Run) first(part func(step.Step) string) string {
 	for _, n := range r.nodes {
-		if s := text(n.Attributes, key); s != "" {
+		if s := clean(part(n.step)); s != "" {
 			return s
 		}
 	}
 	return ""
 }
 
-// resourceText is the attribute of the first resource that has it.
-func resourceText(r *Run, key string) string {
+// ofResource is a part of the first resource that has it.
+func (r *Run) ofResource(part func(step.Resource) string) string {
 	for _, n := range r.nodes {
-		if v := otlp.Find(n.resource.GetAttributes(), key); v != nil {
-			return clean(v.GetStringValue())
+		if s := clean(part(step.ResourceOf(n.resource))); s != "" {
+			return s
 		}
 	}
 	return ""
@@ -98,21 +99,21 @@ func resourceText(r *Run, key string) string {
 
 // texts fills the title and the summaries from the root.
 func (m *mapping) texts(t *Trace) {
-	a := m.root.Attributes
-	prompt := clean(otelmap.Task(a))
-	for _, ev := range m.root.Events {
-		if prompt == "" && ev.GetName() == otelmap.EventPrompt && !injected(ev) {
-			prompt = text(ev.Attributes, otelmap.KeyText)
+	root := m.lead()
+	prompt := clean(root.Task())
+	for e := range root.Events() {
+		if prompt == "" && e.Prompt() {
+			prompt = clean(e.Text())
 		}
 	}
 	if m.form.Turns {
-		t.Name = m.form.Title + " (" + termtext.Plural(turnsOf(m.root.Span), "turn") + ")"
+		t.Name = m.form.Title + " (" + termtext.Plural(root.Turns(), "turn") + ")"
 	} else {
 		t.Name = cmp.Or(strings.TrimSpace(termtext.Head(oneLine(prompt), m.form.MaxName)), m.form.Title)
 	}
 	t.Description = cmp.Or(cut(prompt, MaxDescriptionRunes), t.Name)
 	t.InputSummary = cut(prompt, m.form.InputPreview)
-	t.OutputSummary = cut(clean(otelmap.Answer(a)), m.form.OutputPreview)
+	t.OutputSummary = cut(clean(root.Answer()), m.form.OutputPreview)
 }
 
 // bounds are the root's times in nanoseconds; without a root, those of all
@@ -158,13 +159,13 @@ func (m *mapping) steps() (steps []Step, errs []ErrorDetail) {
 	var all []entry
 	for _, n := range m.nodes {
 		e := entry{at: n.StartTimeUnixNano, depth: n.depth}
-		switch {
-		case n.isRoot:
+		switch n.kind {
+		case step.KindRun:
 			all = append(all, m.rootEntries(n)...)
-		case n.op == otelmap.OpExecuteTool || n.op == otelmap.OpInvokeAgent:
+		case step.KindTool, step.KindAgent:
 			e.step = m.step(n)
 			e.err = e.step.Error
-		case n.op == otelmap.OpChat:
+		case step.KindRequest:
 			e.err = m.chatError(n)
 		}
 		all = append(all, e)
@@ -180,9 +181,8 @@ func (m *mapping) steps() (steps []Step, errs []ErrorDetail) {
 			errs = append(errs, *e.err)
 		}
 	}
-	if m.root != nil && failed(m.root.Span) {
-		kind, message := cause(m.root.Span)
-		errs = append(errs, *m.detail(kind, otelmap.ErrorRun, message, false))
+	if root := m.lead(); root.Failed() {
+		errs = append(errs, *m.detail(root.Failure(), otelmap.ErrorRun, false))
 	}
 	return steps, errs
 }
@@ -192,20 +192,21 @@ func (m *mapping) steps() (steps []Step, errs []ErrorDetail) {
 func (m *mapping) rootEntries(root *node) []entry {
 	var out []entry
 	for i, ev := range root.Events {
-		switch ev.GetName() {
+		e := step.EventOf(ev)
+		switch e.Name() {
 		case otelmap.EventPrompt:
-			preview := cut(text(ev.Attributes, otelmap.KeyText), m.form.InputPreview)
+			preview := cut(clean(e.Text()), m.form.InputPreview)
 			s := &Step{Action: ActionPrompt, Description: cmp.Or(preview, "User prompt"), InputPreview: preview}
-			if injected(ev) {
+			if !e.Prompt() {
 				s.Action = ActionInjected
 			} else if !m.form.Turns {
 				s.OutputPreview = cut(m.reply(root, ev.TimeUnixNano, root.Events[i+1:]), m.form.OutputPreview)
 			}
 			out = append(out, entry{at: ev.TimeUnixNano, step: s})
 		case otelmap.EventTurnFailed:
-			kind, message := text(ev.Attributes, otelmap.KeyExceptionType), text(ev.Attributes, otelmap.KeyExceptionMessage)
+			kind, message := e.Exception()
 			// A turn's end comes after all of its steps.
-			out = append(out, entry{at: ev.TimeUnixNano, depth: math.MaxInt, err: m.detail(kind, otelmap.ErrorRun, message, false)})
+			out = append(out, entry{at: ev.TimeUnixNano, depth: math.MaxInt, err: m.detail(step.Failure{Kind: kind, Whole: message}, otelmap.ErrorRun, false)})
 		}
 	}
 	return out
@@ -215,48 +216,43 @@ func (m *mapping) rootEntries(root *node) []entry {
 // the run's answer. later are the root's events after the prompt.
 func (m *mapping) reply(root *node, from uint64, later []*tracepb.Span_Event) (said string) {
 	until, end := uint64(math.MaxUint64), uint64(0)
-	if i := slices.IndexFunc(later, func(ev *tracepb.Span_Event) bool { return ev.GetName() == otelmap.EventPrompt && !injected(ev) }); i >= 0 {
+	if i := slices.IndexFunc(later, func(ev *tracepb.Span_Event) bool { return step.EventOf(ev).Prompt() }); i >= 0 {
 		until = later[i].GetTimeUnixNano()
-	} else if answer := clean(otelmap.Answer(root.Attributes)); answer != "" {
+	} else if answer := clean(root.step.Answer()); answer != "" {
 		return answer
 	}
 	for _, n := range m.nodes {
-		lead := n.op == otelmap.OpChat && n.owner == nil && n.top == root
+		lead := n.kind == step.KindRequest && n.owner == nil && n.top == root
 		if !lead || n.StartTimeUnixNano < from || n.EndTimeUnixNano > until || n.EndTimeUnixNano < end {
 			continue
 		}
-		if text := clean(otelmap.Answer(n.Attributes)); text != "" {
+		if text := clean(n.step.Answer()); text != "" {
 			said, end = text, n.EndTimeUnixNano
 		}
 	}
 	return said
 }
 
-// injected reports a prompt that the agent program wrote.
-func injected(ev *tracepb.Span_Event) bool {
-	return otlp.Find(ev.GetAttributes(), otelmap.KeyPromptInjected).GetBoolValue()
-}
-
 // step is the step of a tool or of a subagent.
 func (m *mapping) step(n *node) *Step {
-	a := n.Attributes
-	s := &Step{DurationMS: durationMS(n.Span), Error: m.failure(n.Span), Metadata: metadata(n.owner)}
-	in, out := text(a, otelmap.KeyToolArguments), clean(otelmap.Returned(n.Span))
-	if s.Error != nil && (m.form.Turns || otelmap.EndOf(n.Span) == otelmap.EndUnfinished) {
-		out = text(a, otelmap.KeyToolResult) // the error has the message
+	of := n.step
+	s := &Step{DurationMS: durationMS(of), Error: m.failure(of), Metadata: metadata(n.owner)}
+	in, out := clean(of.Arguments()), clean(of.Returned())
+	if s.Error != nil && (m.form.Turns || of.End() == otelmap.EndUnfinished) {
+		out = clean(of.Result()) // the error has the message
 	}
-	if n.op == otelmap.OpInvokeAgent {
+	if n.kind == step.KindAgent {
 		s.Metadata = metadata(n)
 		s.Action, s.Description = ActionSubagent+":"+s.Metadata.AgentType, "Subagent: "+s.Metadata.AgentType
-		in, out = clean(otelmap.Task(a)), clean(otelmap.Answer(a))
+		in, out = clean(of.Task()), clean(of.Answer())
 	} else {
 		// The agent's name of the tool is kept: its users know it.
-		name := word(cmp.Or(text(a, otelmap.KeyToolName), object(n.Span)), "unknown")
+		name := word(clean(of.Tool()), "unknown")
 		s.Action, s.Description = ActionTool, "Tool: "+name
 		if m.form.Turns {
 			s.Action += ":" + name
 		}
-		if otelmap.EndOf(n.Span) == otelmap.EndUnknown {
+		if of.End() == otelmap.EndUnknown {
 			// A step without an error reads as a success, and has no other member.
 			s.Description += " (outcome unknown)"
 		}
@@ -275,10 +271,9 @@ func metadata(agent *node) *Metadata {
 	if agent == nil {
 		return nil
 	}
-	a := agent.Attributes
 	return &Metadata{
-		SubagentID: word(text(a, otelmap.KeyAgent), otlp.SpanID(agent.Span)),
-		AgentType:  word(cmp.Or(text(a, otelmap.KeyAgentName), object(agent.Span)), "subagent"),
+		SubagentID: word(clean(agent.step.AgentID()), otlp.SpanID(agent.Span)),
+		AgentType:  word(clean(agent.step.Agent()), "subagent"),
 	}
 }
 
@@ -289,48 +284,29 @@ func word(s, fallback string) string {
 
 // durationMS prefers the agent's measure. A call that never reported an end has
 // no duration: its span's end is a guess.
-func durationMS(s *tracepb.Span) *int64 {
-	if ms := count(s.Attributes, otelmap.KeyHostDuration); ms != nil {
-		return ms
+func durationMS(s step.Step) *int64 {
+	took, ok := s.Ran()
+	if !ok {
+		took, ok = s.Took(), s.End() != otelmap.EndUnfinished && !s.Started().IsZero() && !s.Ended().Before(s.Started())
 	}
-	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
-	if otelmap.EndOf(s) == otelmap.EndUnfinished || end < start || start == 0 {
-		return nil
-	}
-	ms := int64((end - start) / 1e6) //nolint:gosec // 64 bits of nanoseconds
-	return &ms
-}
-
-func failed(s *tracepb.Span) bool {
-	return s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR
+	return known(took.Milliseconds(), ok)
 }
 
 // failure is how a tool, a subagent or a request failed, nil if it did not.
-func (m *mapping) failure(s *tracepb.Span) *ErrorDetail {
-	kind, message := cause(s)
-	if !failed(s) && kind == "" {
+func (m *mapping) failure(s step.Step) *ErrorDetail {
+	f := s.Failure()
+	if !s.Failed() && f.Kind == "" {
 		return nil
 	}
-	return m.detail(kind, m.form.ErrorType, message, true)
+	f.Whole = cmp.Or(f.Whole, s.Result())
+	return m.detail(f, m.form.ErrorType, true)
 }
 
-// cause is a span's error type and the exception's message, or else the status,
-// or else what the tool returned.
-func cause(s *tracepb.Span) (kind, message string) {
-	for _, ev := range s.Events {
-		if ev.GetName() == otelmap.EventException {
-			message = cmp.Or(text(ev.Attributes, otelmap.KeyExceptionMessage), message)
-		}
-	}
-	message = cmp.Or(message, clean(s.Status.GetMessage()), text(s.Attributes, otelmap.KeyToolResult))
-	return text(s.Attributes, otelmap.KeyErrorType), message
-}
-
-func (m *mapping) detail(kind, otherwise, message string, recoverable bool) *ErrorDetail {
-	kind = word(kind, otherwise)
+func (m *mapping) detail(f step.Failure, otherwise string, recoverable bool) *ErrorDetail {
+	kind := word(clean(f.Kind), otherwise)
 	return &ErrorDetail{
 		ErrorType:   kind,
-		Message:     cmp.Or(cut(message, m.form.OutputPreview), kind),
+		Message:     cmp.Or(cut(clean(f.Whole), m.form.OutputPreview), kind),
 		Recoverable: recoverable,
 	}
 }
@@ -338,10 +314,10 @@ func (m *mapping) detail(kind, otherwise, message string, recoverable bool) *Err
 // chatError reports a request to the model that broke off. A request that the
 // user cancelled is no error; the outcome reports it.
 func (m *mapping) chatError(n *node) *ErrorDetail {
-	if text(n.Attributes, otelmap.KeyFinish) == "user_cancelled" {
+	if n.step.Finish() == "user_cancelled" {
 		return nil
 	}
-	e := m.failure(n.Span)
+	e := m.failure(n.step)
 	if e != nil && e.Message == e.ErrorType {
 		e.Message = "request to the model broke off: " + e.ErrorType
 	}

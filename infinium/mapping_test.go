@@ -86,6 +86,9 @@ func TestTracesRuns(t *testing.T) {
 		a.spans = append(a.spans, b.spans...)
 		return a
 	}
+	below := smallRun(7)
+	below.add(0xffff, 0xfffe, "a job", 0, 9_000)
+	remote(below.spans[0], false)
 	loop := &tree{id: traceID(9)}
 	loop.tool(2, 3, "a", 1, 2, "", "")
 	loop.tool(3, 2, "b", 2, 3, "", "")
@@ -102,6 +105,7 @@ func TestTracesRuns(t *testing.T) {
 	}{
 		"a remote parent leaves a root":           {two(true), []string{"task 7: user_prompt tool_use", "second: tool_use"}},
 		"a remote parent without its flag":        {two(false), []string{"task 7: user_prompt tool_use", "second: tool_use"}},
+		"another program's span above is no run":  {below, []string{"task 7: user_prompt tool_use"}},
 		"a loop of parents ends":                  {loop, []string{"Late spans: tool_use tool_use"}},
 		"a span given twice counts once":          {twice, []string{"task 5: user_prompt tool_use"}},
 		"a late request counts as usage":          {bare, []string{"Late spans:"}},

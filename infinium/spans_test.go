@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -202,3 +203,12 @@ func runs(ns ...uint64) []*tracepb.ResourceSpans {
 	}
 	return out
 }
+
+// remoteParent are the flags of a span whose parent is known to be remote.
+const remoteParent = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK | tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
+
+func without(attrs []*commonpb.KeyValue, keys ...string) []*commonpb.KeyValue {
+	return slices.DeleteFunc(slices.Clone(attrs), func(kv *commonpb.KeyValue) bool { return slices.Contains(keys, kv.GetKey()) })
+}
+
+func failed(s *tracepb.Span) bool { return s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR }

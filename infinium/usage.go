@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // usage sums a run's requests to the model. Figures are nil if unknown.
@@ -20,22 +19,22 @@ type usage struct {
 // usage returns the root's totals, which also count requests that have no span,
 // or else the sums over the chat spans.
 func (m *mapping) usage() usage {
-	root, turns := m.Root().GetAttributes(), m.form.Turns
-	u := usage{requests: count(root, otelmap.KeyLLMRequests)}
+	root, turns := m.lead(), m.form.Turns
+	u := usage{requests: known(root.Requests())}
 	u.add(root, turns)
 	u.name(root)
 	summed, named := u.prompt != nil || u.completion != nil, u.model != ""
 	var chats int64
 	for _, n := range m.nodes {
-		if n.op != otelmap.OpChat {
+		if n.kind != step.KindRequest {
 			continue
 		}
 		chats++
 		if !summed {
-			u.add(n.Attributes, turns)
+			u.add(n.step, turns)
 		}
-		if !named && modelName(n.Attributes) != "" {
-			u.name(n.Attributes)
+		if !named && n.step.Model() != "" {
+			u.name(n.step)
 		}
 	}
 	if u.requests == nil && chats > 0 {
@@ -45,32 +44,20 @@ func (m *mapping) usage() usage {
 }
 
 // name takes the model and its provider as the agent spells them.
-func (u *usage) name(a []*commonpb.KeyValue) {
-	u.provider = cmp.Or(text(a, otelmap.KeyHostProvider), text(a, otelmap.KeyProvider))
-	u.model = modelName(a)
-}
+func (u *usage) name(s step.Step) { u.provider, u.model = clean(s.Provider()), clean(s.Model()) }
 
-func modelName(a []*commonpb.KeyValue) string {
-	return cmp.Or(clean(otelmap.Model(a)), text(a, otelmap.KeyResponseModel))
-}
-
-func (u *usage) add(a []*commonpb.KeyValue, withCache bool) {
+func (u *usage) add(s step.Step, withCache bool) {
 	// With the tokens of the cache or as the agent counts, whichever Infinium's
 	// connector for the agent sends.
-	prompt := count(a, otelmap.KeyHostInputTokens)
+	prompt := known(s.HostInput())
 	if prompt == nil || withCache {
-		prompt = tokens(a, otelmap.KeyInputTokens)
+		prompt = known(s.Input())
 	}
 	u.prompt = sum(u.prompt, prompt)
-	u.completion = sum(u.completion, tokens(a, otelmap.KeyOutputTokens))
-	u.read = sum(u.read, tokens(a, otelmap.KeyCacheReadTokens))
-	u.write = sum(u.write, tokens(a, otelmap.KeyCacheWriteTokens))
-	u.cost = sum(u.cost, amount(a, otelmap.KeyCost))
-}
-
-// tokens is a count of a request or of an agent.
-func tokens(a []*commonpb.KeyValue, key string) *int64 {
-	return cmp.Or(count(a, key), count(a, otelmap.RunKey(key)))
+	u.completion = sum(u.completion, known(s.Output()))
+	u.read = sum(u.read, known(s.CacheRead()))
+	u.write = sum(u.write, known(s.CacheWrite()))
+	u.cost = sum(u.cost, known(s.Cost()))
 }
 
 // sum adds what is known; nil means unknown.
@@ -97,24 +84,24 @@ func (u *usage) llm() *LLMUsage {
 // tags are the environment's. They leave empty values out, and have the figures
 // that LLMUsage has no member for.
 func (m *mapping) tags(u usage) map[string]string {
-	a := m.Root().GetAttributes()
-	version := cmp.Or(text(a, otelmap.KeyHostVersion), resourceText(m.Run, otelmap.KeyServiceVersion))
+	root := m.lead()
+	version := cmp.Or(clean(root.HostVersion()), m.ofResource(step.Resource.Version))
 	tags := map[string]string{
 		TagFramework: m.form.Framework, TagTraceID: m.TraceID, TagModel: u.model,
 		TagCacheReads: number(u.read), TagCacheWrites: number(u.write), TagTotalCost: price(u.cost),
-		TagSessionID: text(a, otelmap.KeyConversationID), TagWorkingDirectory: text(a, otelmap.KeyWorkingDirectory),
-		TagPermissionMode: text(a, otelmap.KeyPermissionMode), TagOutcome: text(a, otelmap.KeyOutcome),
+		TagSessionID: clean(root.Session()), TagWorkingDirectory: clean(root.Directory()),
+		TagPermissionMode: clean(root.PermissionMode()), TagOutcome: clean(root.Outcome()),
 	}
 	if m.root == nil {
-		tags[TagSessionID] = firstText(m.Run, otelmap.KeyConversationID)
+		tags[TagSessionID] = m.first(step.Step.Session)
 	}
 	if !m.form.Turns {
 		tags[TagModel] = strings.Trim(u.provider+"/"+u.model, "/")
 		tags[TagModelProvider] = u.provider
 	}
 	var compactions int64
-	for _, ev := range m.Root().GetEvents() {
-		if ev.GetName() == otelmap.EventCompaction {
+	for e := range root.Events() {
+		if e.Name() == otelmap.EventCompaction {
 			compactions++
 			tags[TagCompactions] = number(&compactions)
 		}

@@ -1,11 +1,6 @@
 package otelmap
 
-import (
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
-	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/otlp"
-)
+import "github.com/hookspan/hookspan/hook"
 
 // End is how a run, a call or a request ended, or that it has not. As text it is a word.
 // The store keeps the numbers.
@@ -57,32 +52,6 @@ func (e End) Failed() bool { return e == EndFailed || e == EndUnfinished }
 
 // Done reports what was done, as far as is known.
 func (e End) Done() bool { return e == EndOK || e == EndUnknown }
-
-// EndOf returns how a span ended.
-func EndOf(s *tracepb.Span) End {
-	a := s.GetAttributes()
-	if outcome := otlp.Text(a, KeyOutcome); outcome != "" {
-		return OutcomeEnd(outcome)
-	}
-	switch otlp.Text(a, KeyErrorType) {
-	case ErrorToolDenied, ErrorToolCancelled:
-		return EndDenied
-	case ErrorToolUnfinished, ErrorAbandoned:
-		return EndUnfinished
-	}
-	outcome := otlp.Text(a, KeyToolOutcome)
-	switch {
-	case s.GetStatus().GetCode() == tracepb.Status_STATUS_CODE_ERROR:
-		return EndFailed
-	case s.GetEndTimeUnixNano() == 0:
-		return EndUnfinished
-	case outcome == ToolOutcomeUnknown:
-		return EndUnknown
-	case outcome == ToolOutcomeRunning:
-		return EndRunning
-	}
-	return EndOK
-}
 
 // OutcomeEnd returns how a run with an outcome ended. Without an outcome it never did.
 func OutcomeEnd(outcome string) End {

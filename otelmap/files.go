@@ -24,9 +24,9 @@ type files struct {
 	timeless []*hook.ToolResult
 }
 
-// runFiles is what belongs to one run. The requests are copies.
+// runFiles is what belongs to one run. A request of which an end is changed is a copy.
 type runFiles struct {
-	calls   []hook.Request
+	calls   []*hook.Request
 	results []*hook.ToolResult
 	prompts []*hook.Prompt
 	agents  []*hook.Subagent
@@ -54,8 +54,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 	}
 	p := b.places(tr.Prompts)
 	for i := range tr.Requests {
-		c := tr.Requests[i]
-		run := p.call(&c)
+		run, c := p.call(&tr.Requests[i])
 		for _, id := range c.ToolCallIDs {
 			key := callKey{c.Agent, id}
 			p.asked[key] = append(p.asked[key], asking{c.End, run})
@@ -100,7 +99,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		f.ends[e.Turn] = append(f.ends[e.Turn], e)
 	}
 	for _, s := range f.shares {
-		slices.SortStableFunc(s.calls, func(x, y hook.Request) int {
+		slices.SortStableFunc(s.calls, func(x, y *hook.Request) int {
 			return cmp.Or(x.Start.Compare(y.Start), cmp.Compare(x.ID, y.ID))
 		})
 	}
@@ -248,14 +247,14 @@ func (p *places) report(agent string, r *Run, items []*item) {
 }
 
 // call returns the run of a request: that of its agent whenever it was made, else that of
-// its turn or its time. The end of a request that broke off with its turn becomes the
-// turn's.
-func (p *places) call(c *hook.Request) *Run {
+// its turn or its time. The request that is returned is a copy if it broke off with its turn:
+// its end is the turn's.
+func (p *places) call(c *hook.Request) (*Run, *hook.Request) {
 	if t := p.agents[c.Agent]; t != nil {
-		return first(t.at(instantOf(c.Start)))
+		return first(t.at(instantOf(c.Start))), c
 	}
 	if p.elsewhere[c.Agent] {
-		return nil
+		return nil, c
 	}
 	at := c.Start
 	if c.Turn != "" && !c.End.IsZero() {
@@ -264,12 +263,13 @@ func (p *places) call(c *hook.Request) *Run {
 	if t := p.turns[c.Turn]; t != nil && c.Error != "" && c.Agent == "" {
 		for r := range t.at(instantOf(c.End)) {
 			if end, ok := r.broke(c); ok {
-				at, c.End = end, end
+				broken := *c
+				at, broken.End, c = end, end, &broken
 				break
 			}
 		}
 	}
-	return p.entry(c.Agent, c.Turn, at)
+	return p.entry(c.Agent, c.Turn, at), c
 }
 
 // result returns the run of a call's result: the one in which hooks reported the call,

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
@@ -63,57 +62,6 @@ func Messages(value string) (out []Message) {
 		return nil
 	}
 	return out
-}
-
-// CallIDs returns the ids of the calls in an attribute's messages, "" for one without. It
-// takes a tenth of the time of Messages.
-func CallIDs(value string) (ids []string) {
-	if !strings.Contains(value, PartCall) {
-		return nil
-	}
-	whole := rawjson.EachElement([]byte(value), func(message []byte) {
-		rawjson.EachElement(rawjson.Member(message, "parts"), func(part []byte) {
-			if rawjson.Unquote(rawjson.Member(part, "type")) == PartCall {
-				ids = append(ids, rawjson.Unquote(rawjson.Member(part, "id")))
-			}
-		})
-	})
-	if !whole {
-		return nil
-	}
-	return ids
-}
-
-// Texts returns the texts in an attribute's messages, without calls and their results.
-func Texts(attrs []*commonpb.KeyValue, key string) (out []string) {
-	value := otlp.Text(attrs, key)
-	if value == "" {
-		return nil
-	}
-	for _, m := range Messages(value) {
-		for _, p := range m.Parts {
-			if p.Type == PartText && p.Content != "" {
-				out = append(out, p.Content)
-			}
-		}
-	}
-	return out
-}
-
-// Task returns the first prompt of an agent's span.
-func Task(attrs []*commonpb.KeyValue) string {
-	if task := otlp.Text(attrs, KeyInputValue); task != "" {
-		return task
-	}
-	for _, text := range Texts(attrs, KeyInputMessages) {
-		return text
-	}
-	return ""
-}
-
-// Answer returns the text that a request or an agent answered.
-func Answer(attrs []*commonpb.KeyValue) string {
-	return cmp.Or(otlp.Text(attrs, KeyOutputValue), strings.Join(Texts(attrs, KeyOutputMessages), "\n"))
 }
 
 // Returned returns what a call returned, of a failed one its exception's message.

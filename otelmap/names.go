@@ -4,9 +4,6 @@ import (
 	"cmp"
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-
-	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 // This file has the names that more than one place of hookspan puts on a span, a span
@@ -299,20 +296,6 @@ var runKeys = map[string]string{
 
 // RunKey returns the key that a count of requests has on their agent, any other unchanged.
 func RunKey(key string) string { return cmp.Or(runKeys[key], key) }
-
-// Tokens returns a count of a request or of an agent by the request's key, and whether
-// there is one.
-func Tokens(attrs []*commonpb.KeyValue, key string) (int64, bool) {
-	if n, ok := otlp.Integer(attrs, key); ok {
-		return n, true
-	}
-	return otlp.Integer(attrs, RunKey(key))
-}
-
-// Model returns the model that a request or an agent was asked to use.
-func Model(attrs []*commonpb.KeyValue) string {
-	return cmp.Or(otlp.Text(attrs, KeyRequestModel), otlp.Text(attrs, KeyModel))
-}
 
 // MaxTaskRunes bounds the task and the result on the root span. It is Infinium's
 // limit for a description.

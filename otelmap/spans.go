@@ -81,13 +81,18 @@ func (m *mapping) plan(id, parent trace.SpanID, start, end time.Time, build func
 	m.planned = append(m.planned, p)
 }
 
-// span returns the span's message.
+// span returns the span's message. Its ids are copies: a slice of the plan's would keep the
+// whole mapping and the transcript in memory as long as the span.
 func (m *mapping) span(p *planned) *tracepb.Span {
-	s, tid := p.build(), m.root.TraceID()
-	s.TraceId, s.SpanId, s.Flags = tid[:], p.id[:], s.Flags|sampled
+	s := p.build()
+	ids := &struct {
+		trace      trace.TraceID
+		id, parent trace.SpanID
+	}{m.root.TraceID(), p.id, p.parent}
+	s.TraceId, s.SpanId, s.Flags = ids.trace[:], ids.id[:], s.Flags|sampled
 	s.StartTimeUnixNano, s.EndTimeUnixNano = p.start, p.end
 	if p.parent.IsValid() {
-		s.ParentSpanId = p.parent[:]
+		s.ParentSpanId = ids.parent[:]
 	}
 	if p.clamped {
 		s.Attributes = append(s.Attributes, otlp.Bool(KeyClamped, true))
@@ -126,10 +131,12 @@ func (m *mapping) batches() func(size int) iter.Seq[*tracepb.ResourceSpans] {
 	scope := &commonpb.InstrumentationScope{Name: ScopeName, Version: m.opts.ScopeVersion}
 	return func(size int) iter.Seq[*tracepb.ResourceSpans] {
 		return func(yield func(*tracepb.ResourceSpans) bool) {
+			same := make(repeated)
 			for batch := range slices.Chunk(all, size) {
 				spans := make([]*tracepb.Span, len(batch))
 				for i, p := range batch {
 					spans[i] = m.span(p)
+					same.share(spans[i].Attributes)
 				}
 				if !yield(&tracepb.ResourceSpans{
 					Resource: resource, SchemaUrl: SchemaURL,
@@ -138,6 +145,27 @@ func (m *mapping) batches() func(size int) iter.Seq[*tracepb.ResourceSpans] {
 					return
 				}
 			}
+		}
+	}
+}
+
+// repeated are the newest attributes of a run's spans by their keys.
+type repeated map[string]*commonpb.KeyValue
+
+// share replaces attributes that have the text, or the flag, of the newest one with the key by
+// that: a long run has few models, tools and folders, and an attribute takes much memory.
+// The attributes of a span that is given away never change.
+func (r repeated) share(attrs []*commonpb.KeyValue) {
+	for i, kv := range attrs {
+		newest := r[kv.Key]
+		text, isText := kv.GetValue().GetValue().(*commonpb.AnyValue_StringValue)
+		_, isFlag := kv.GetValue().GetValue().(*commonpb.AnyValue_BoolValue)
+		switch {
+		case !isText && !isFlag:
+		case newest != nil && isText && newest.GetValue().GetStringValue() == text.StringValue, newest != nil && isFlag && newest.GetValue().GetBoolValue() == kv.GetValue().GetBoolValue():
+			attrs[i] = newest
+		default:
+			r[kv.Key] = kv
 		}
 	}
 }
@@ -163,7 +191,10 @@ func (b *Builder) mapping(r *Run, tr *hook.Transcript, now time.Time) *mapping {
 	}
 	m.end = latest(m.end, now)
 	m.agents[""] = m.root.SpanID()
-	m.calls = slices.Clone(m.fromFiles.calls)
+	m.calls = make([]hook.Request, len(m.fromFiles.calls))
+	for i, c := range m.fromFiles.calls {
+		m.calls[i] = *c
+	}
 	m.joinRequests()
 	for i := range m.calls {
 		// A request that was cut off is the last that is known of its run.

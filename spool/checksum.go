@@ -22,7 +22,8 @@ type checksums struct {
 }
 
 func (c *checksums) of(b []byte) uint32 {
-	if c.bytes += len(b); c.bytes > soonMany {
+	c.bytes += len(b)
+	if c.bytes > soonMany {
 		return checksum(b)
 	}
 	if c.tables == nil {

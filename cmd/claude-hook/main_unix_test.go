@@ -15,11 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/codex"
-	"github.com/hookspan/hookspan/hook/gemini"
-	"github.com/hookspan/hookspan/hook/opencode"
-	"github.com/hookspan/hookspan/hook/qwen"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -71,7 +67,7 @@ func TestClaudeHookSaysNothing(t *testing.T) {
 			if stdout.Len() > 0 || stderr.Len() > 0 {
 				t.Errorf("stdout %q, stderr %q; want nothing", &stdout, &stderr)
 			}
-			tc.want.Host = claude.Host
+			tc.want.Host = hook.HostClaude
 			if diff := cmp.Diff([]stored{tc.want}, events(t, root)); diff != "" {
 				t.Errorf("stored (-want +got):\n%s", diff)
 			}
@@ -135,14 +131,14 @@ func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 		word, payload, out string
 		want               []stored
 	}{
-		"an event":                    {"qwen", stop, "{}\n", []stored{{Host: qwen.Host, Session: "s1", Event: "Stop"}}},
-		"nothing":                     {"qwen", "", "{}\n", []stored{{Host: qwen.Host, Event: "Stop", Raw: true}}},
-		"a torn payload":              {"qwen", stop[:40], "{}\n", []stored{{Host: qwen.Host, Session: "s1", Event: "Stop", Raw: true}}},
+		"an event":                    {"qwen", stop, "{}\n", []stored{{Host: hook.HostQwen, Session: "s1", Event: "Stop"}}},
+		"nothing":                     {"qwen", "", "{}\n", []stored{{Host: hook.HostQwen, Event: "Stop", Raw: true}}},
+		"a torn payload":              {"qwen", stop[:40], "{}\n", []stored{{Host: hook.HostQwen, Session: "s1", Event: "Stop", Raw: true}}},
 		"Claude Code's, to Qwen Code": {"qwen", stopEvent, "", nil},
-		"Codex's":                     {"codex", codexStop, "", []stored{{Host: codex.Host, Session: "s1", Event: "Stop"}}},
-		"nothing from Codex":          {"codex", "", "", []stored{{Host: codex.Host, Event: "Stop", Raw: true}}},
+		"Codex's":                     {"codex", codexStop, "", []stored{{Host: hook.HostCodex, Session: "s1", Event: "Stop"}}},
+		"nothing from Codex":          {"codex", "", "", []stored{{Host: hook.HostCodex, Event: "Stop", Raw: true}}},
 		"Claude Code's, to Codex":     {"codex", stopEvent, "", nil},
-		"Gemini CLI's":                {"gemini", geminiStop, "", []stored{{Host: gemini.Host, Session: "s1", Event: "Stop"}}},
+		"Gemini CLI's":                {"gemini", geminiStop, "", []stored{{Host: hook.HostGemini, Session: "s1", Event: "Stop"}}},
 		"Claude Code's, to Gemini":    {"gemini", stopEvent, "", nil},
 		"Gemini CLI's, to Codex":      {"codex", geminiStop, "", nil},
 		"Qwen Code's, to Codex":       {"codex", stop, "{}\n", nil},
@@ -291,7 +287,7 @@ func TestClaudeHookReadsLines(t *testing.T) {
 				t.Errorf("ends with %v, output %q", err, out)
 			}
 			for i := range tc.want {
-				tc.want[i].Host = opencode.Host
+				tc.want[i].Host = hook.HostOpencode
 			}
 			if diff := cmp.Diff(tc.want, events(t, root)); diff != "" {
 				t.Errorf("stored (-want +got):\n%s", diff)

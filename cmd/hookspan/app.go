@@ -83,9 +83,9 @@ func (a *app) off(dir string) bool {
 // output is standard output. It keeps the first error, so that text that was lost is no
 // success, whatever printed it.
 type output struct {
-	io.Writer
-	mu  sync.Mutex
-	err error
+	Writer io.Writer
+	mu     sync.Mutex
+	err    error
 }
 
 func (o *output) Write(b []byte) (int, error) {

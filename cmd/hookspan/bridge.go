@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/bridge"
 	"github.com/hookspan/hookspan/internal/loopback"
@@ -152,8 +151,8 @@ func newRecorder(a *app) (*bridge.Recorder, error) {
 	// Each event has its project.
 	environ := slices.DeleteFunc(slices.Clone(a.environ), func(kv string) bool { return strings.HasPrefix(kv, "CLAUDE_PROJECT_DIR=") })
 	hosts := map[string]record.Agent{
-		cline.Host:  {Facts: hook.AgentOf(cline.Host), Peek: cline.Peek}, // whose hooks Cline asks itself
-		claude.Host: claudehook.Agents(func(string) string { return "" })[0],
+		hook.HostCline:  {Facts: hook.AgentOf(hook.HostCline), Peek: cline.Peek}, // whose hooks Cline asks itself
+		hook.HostClaude: claudehook.Agents(func(string) string { return "" })[0],
 	}
 	return bridge.NewRecorder(sp, func(host string, e *bridge.Event) (bool, error) {
 		p := record.Process{

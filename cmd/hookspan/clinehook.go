@@ -263,7 +263,7 @@ func editForwarding(ctx context.Context, a *app, f clineHookFlags, action string
 // which stay where this one may not: in an unpacked archive, or npx's cache.
 func forwardCommand(ctx context.Context, a *app, f clineHookFlags) (string, error) {
 	var o install.Options
-	if err := machineOf(a).UseCopy("cline-hook", &o); err != nil {
+	if err := machineOf(a).UseCopy(hook.ProgramCline, &o); err != nil {
 		return "", err
 	}
 	if _, err := machineOf(a).CopyPrograms(ctx); err != nil {

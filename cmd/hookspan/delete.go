@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -158,7 +158,7 @@ func deleteNow(ctx context.Context, a *app, s *store.Store, traces []store.Summa
 	setup := a.setup()
 	setup.Store = s
 	n, forgotten, err := setup.Delete(ctx, traces, func(host, session string) error {
-		if host != cline.Host {
+		if host != hook.HostCline {
 			return nil
 		}
 		return hooksession.At(hooksession.Dir(a.cfg.StateDir), session, a.now).Remove()

@@ -171,7 +171,8 @@ func (ff *filterFlags) folder(ctx context.Context, s *store.Store) (path, resolv
 	if err != nil {
 		return "", "", err
 	}
-	switch path, err = view.ProjectOf(folders, ff.project); {
+	path, err = view.ProjectOf(folders, ff.project)
+	switch {
 	case err != nil:
 		return "", "", wrongUsage(ff.cmd, "--project %q: %w", ff.project, err)
 	case path == "":

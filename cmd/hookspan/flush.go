@@ -63,7 +63,8 @@ func flushSessions(a *app, cmd *cobra.Command, f flushFlags) error {
 		return usageError{err, cmd}
 	}
 	limit := byHandLimit
-	if a.byHand = !f.detached; f.detached {
+	a.byHand = !f.detached
+	if f.detached {
 		limit = detachedLimit
 	}
 	// A second signal ends the process immediately.

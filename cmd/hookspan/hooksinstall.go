@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -46,13 +47,13 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 	if err != nil {
 		return err
 	}
-	guard, reach := userhooks.HasGuard(added), cline.ReachOf(report, project)
-	if reach.Any && (reach.Editors || !guard) {
+	guard, hosts := userhooks.HasGuard(added), cline.HostsOf(report, project)
+	if hosts.Any() && (hosts.Guard() || !guard) {
 		return nil
 	}
 	if *f.noInstall {
 		what, command := "Cline has no hookspan hook file, so none of your hooks runs.", "hookspan install cline"
-		if reach.Any {
+		if hosts.Any() {
 			what = "Cline in editors and the CLI 2 have no PreToolUse hook file from hookspan: none of your hooks runs there before tool calls."
 		}
 		if guard {
@@ -62,8 +63,8 @@ func installHookFiles(ctx context.Context, a *app, project string, added []hookf
 		a.hint(command)
 		return nil
 	}
-	o := install.Options{PreToolUse: guard || reach.Editors, ForHooks: guard}
-	if err := machineOf(a).UseCopy("cline-hook", &o); err != nil {
+	o := install.Options{PreToolUse: guard || hosts.Guard(), ForHooks: guard}
+	if err := machineOf(a).UseCopy(hook.ProgramCline, &o); err != nil {
 		return err
 	}
 	if project != "" && report.InProject(project) && !report.InProject("") {
@@ -136,7 +137,7 @@ func releaseHookFiles(ctx context.Context, a *app, leave bool) error {
 // name from the user's.
 func releaseFrom(ctx context.Context, a *app, project string) error {
 	o := install.Options{Project: project}
-	if err := machineOf(a).UseCopy("cline-hook", &o); err != nil {
+	if err := machineOf(a).UseCopy(hook.ProgramCline, &o); err != nil {
 		return err
 	}
 	plan, err := cline.Installer{}.PlanWithoutHooks(ctx, machineOf(a).System(), o)

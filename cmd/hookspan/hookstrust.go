@@ -145,7 +145,7 @@ func printHosts(ctx context.Context, a *app, project string, handlers []hookfile
 	for _, line := range hosts.Summary(hookfile.EventsOf(handlers)) {
 		a.printf("%s\n", line)
 	}
-	if _, missing := hosts.Of("PreToolUse"); userhooks.HasGuard(handlers) && len(missing) > 0 || !cline.ReachOf(report, project).Any {
+	if _, missing := hosts.Of("PreToolUse"); userhooks.HasGuard(handlers) && len(missing) > 0 || !hosts.Any() {
 		a.printf("'hookspan install cline' installs what they need; with --dry-run it only shows that\n")
 	}
 	return nil

@@ -95,7 +95,7 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 	}
 	var errs []error
 	for _, agent := range a.agents {
-		here := slices.ContainsFunc(past, func(one provision.Past) bool { return one.Word == agent.Word })
+		here := slices.ContainsFunc(past, func(one provision.Past) bool { return one.Agent.Word == agent.Word })
 		if !here && a.unusable(agent.Host) > 0 {
 			errs = append(errs, exitError(1))
 		}
@@ -104,8 +104,8 @@ func importAll(a *app, cmd *cobra.Command, f importFlags) error {
 		if cmd.Context().Err() != nil {
 			break
 		}
-		a.printf("%s%s\n", map[bool]string{true: "\n"}[i > 0], one.Name)
-		if err := importFrom(a, cmd, one.Reader(), f); err != nil {
+		a.printf("%s%s\n", map[bool]string{true: "\n"}[i > 0], one.Agent.Name)
+		if err := importFrom(a, cmd, one.Agent.Reader(), f); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -118,7 +118,7 @@ func (a *app) past(ctx context.Context) (have []string) {
 	defer cancel()
 	for _, one := range provision.PastSessions(ctx, a.setup()) {
 		if one.Sessions > 0 {
-			have = append(have, one.Name+": "+termtext.Plural(one.Sessions, "session"))
+			have = append(have, one.Agent.Name+": "+termtext.Plural(one.Sessions, "session"))
 		}
 	}
 	return have
@@ -130,7 +130,7 @@ func (a *app) hooked(ctx context.Context) []string {
 	names := []string{}
 	for _, one := range found {
 		if one.Installed {
-			names = append(names, one.Name)
+			names = append(names, one.Agent.Name)
 		}
 	}
 	return names
@@ -239,7 +239,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	var v *verify.ImportVerdict
 	if err == nil && !f.dryRun && im.Known != nil && rep.Stored() && (rep.Unchanged == 0 || rep.Sessions > 0) {
 		v, err = check.Verdict(ctx, verify.Place{
-			Env: agentfiles.EnvOf(a.home, a.getenv), Store: p.Store, Version: buildVersion(), Since: f.from, Now: a.now(), Clean: a.clean,
+			Env: agentfiles.Env{Home: a.home, Getenv: a.getenv}, Store: p.Store, Version: buildVersion(), Since: f.from, Now: a.now(), Clean: a.clean, Off: a.off,
 		})
 	}
 	if rerr := printImport(a, rep, v, f.asJSON); err == nil {

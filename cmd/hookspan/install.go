@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/install"
@@ -29,10 +29,7 @@ func installCmd(a *app, undo bool) *cobra.Command {
 		all = uninstallAllCmd(a)
 	}
 	for _, agent := range a.agents {
-		about, run := agent.Command(undo), installAgent
-		if undo {
-			run = uninstallAgent
-		}
+		about := agent.Command(undo)
 		var o install.Options
 		c := &cobra.Command{Use: agent.Word, Short: about.Short, Long: about.Long}
 		installFlags(c, &o, about.Flags, agent.Scopes)
@@ -54,7 +51,11 @@ func installCmd(a *app, undo bool) *cobra.Command {
 				return err
 			}
 			o.Dir = workingDir()
-			err = run(a, cmd, agent, o, *dryRun)
+			if undo {
+				err = uninstallAgent(a, cmd, agent, o, *dryRun)
+			} else {
+				err = installAgent(a, cmd, agent, o, *dryRun, nil)
+			}
 			if errors.As(err, new(install.OptionError)) {
 				return usageError{err, cmd}
 			}
@@ -81,12 +82,8 @@ func installFlags(cmd *cobra.Command, o *install.Options, usage map[string]strin
 	oneOf(cmd, "scope", scopes...)
 }
 
-func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool) (err error) {
-	return installAsked(a, cmd, agent, o, dryRun, nil)
-}
-
-// installAsked shows what it would do, warnings included, and does it if ask agrees.
-func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool, ask func() (bool, error)) (err error) {
+// installAgent shows what it would do, warnings included, and does it if ask agrees or is nil.
+func installAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Options, dryRun bool, ask func() (bool, error)) (err error) {
 	copies := o.Binary == ""
 	if copies {
 		err = machineOf(a).UseCopy(agent.Program, &o)
@@ -103,7 +100,8 @@ func installAsked(a *app, cmd *cobra.Command, agent agents.Agent, o install.Opti
 			return err
 		}
 		o.ForHooks = hookSetup(a).Guards().Need(o.Project)
-		if o.PreToolUse = o.ForHooks; o.ForHooks && !inPlace {
+		o.PreToolUse = o.ForHooks
+		if o.ForHooks && !inPlace {
 			notes = "\nYour hooks need PreToolUse (hookspan hooks list), so it is installed for Cline in editors and\nthe CLI 2 too; --pre-tool-use=false leaves it out.\n\n" + editorsRisk + "\n"
 		} else if inPlace {
 			notes = "\nPreToolUse stays in place for Cline in editors and the CLI 2: your hooks need it\n(hookspan hooks list). --pre-tool-use=false takes it away.\n"
@@ -217,7 +215,7 @@ func uninstallAgent(a *app, cmd *cobra.Command, agent agents.Agent, o install.Op
 		return cmp.Or(err, left)
 	}
 	a.printf("\nuninstalled. The traces so far are in %s\n", a.cfg.StateDir)
-	if agent.Host == cline.Host {
+	if agent.Host == hook.HostCline {
 		left = cmp.Or(warnOfStoppedHooks(cmd.Context(), a), left)
 	}
 	return left

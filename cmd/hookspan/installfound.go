@@ -57,19 +57,19 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 	var commands []string
 	width := 0
 	for _, f := range found {
-		width = max(width, len(f.Name))
+		width = max(width, len(f.Agent.Name))
 	}
 	for _, f := range found {
 		state := ""
 		switch {
 		case !f.Installed:
-			commands = append(commands, "hookspan install "+f.Word)
+			commands = append(commands, "hookspan install "+f.Agent.Word)
 		case f.Off:
 			state = ": has hookspan's hooks, but does not run them; hookspan doctor says why"
 		default:
 			state = ": has hookspan's hooks"
 		}
-		a.printf("%-*s  %s%s\n", width, f.Name, termtext.Value(f.Where), state)
+		a.printf("%-*s  %s%s\n", width, f.Agent.Name, termtext.Value(f.Where), state)
 	}
 	switch {
 	case len(commands) == 0:
@@ -89,15 +89,15 @@ func installFound(a *app, cmd *cobra.Command, yes, dryRun bool) error {
 		a.printf("\n")
 		var ask func() (bool, error)
 		if !yes && !dryRun {
-			ask = func() (bool, error) { return confirm(cmd.Context(), a, "Install the hooks of "+f.Name+"?") }
+			ask = func() (bool, error) { return confirm(cmd.Context(), a, "Install the hooks of "+f.Agent.Name+"?") }
 		}
 		// One agent's fault does not keep the others from being installed.
-		err := installAsked(a, agentCmd(cmd, f.Agent), f.Agent, install.Options{Dir: workingDir()}, dryRun, ask)
+		err := installAgent(a, agentCmd(cmd, f.Agent), f.Agent, install.Options{Dir: workingDir()}, dryRun, ask)
 		if cmd.Context().Err() != nil {
 			return err
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", f.Name, err))
+			errs = append(errs, fmt.Errorf("%s: %w", f.Agent.Name, err))
 		}
 	}
 	if !dryRun {
@@ -119,15 +119,15 @@ func offerImport(a *app, cmd *cobra.Command, found []provision.Found) error {
 	})
 	for _, one := range provision.PastSessions(cmd.Context(), a.setup()) {
 		switch {
-		case one.Sessions == 0 || here[one.Host] || !slices.ContainsFunc(found, func(f provision.Found) bool { return f.Host == one.Host }):
+		case one.Sessions == 0 || here[one.Agent.Host] || !slices.ContainsFunc(found, func(f provision.Found) bool { return f.Agent.Host == one.Agent.Host }):
 			continue
 		case !canAsk(a):
-			a.hint("hookspan import " + one.Word + " makes traces of " + one.String())
+			a.hint("hookspan import " + one.Agent.Word + " makes traces of " + one.String())
 			continue
 		}
 		ok, err := confirm(cmd.Context(), a, "Import "+one.String()+"?")
 		if err == nil && ok {
-			err = importFrom(a, cmd, one.Reader(), importFlags{})
+			err = importFrom(a, cmd, one.Agent.Reader(), importFlags{})
 		}
 		if err != nil {
 			return err

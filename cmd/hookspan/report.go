@@ -41,7 +41,8 @@ to a file, without the secrets that hookspan recognizes, and never sent.
 	oneOf(cmd, "format", reportFormats...)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(file), "."))
-		switch format = cmp.Or(format, ending, "md"); {
+		format = cmp.Or(format, ending, "md")
+		switch {
 		case slices.Contains(reportFormats, format):
 		case format == ending && !cmd.Flags().Changed("format"):
 			return wrongUsage(cmd, "--output %q: no format ends so: want --format, or a name with .%s", file, strings.Join(reportFormats, ", ."))

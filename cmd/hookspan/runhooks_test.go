@@ -87,7 +87,7 @@ func (m *machine) play(event string, payload []byte) []string {
 		},
 	}
 	p := &record.Process{
-		Agent: record.Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers},
+		Agent: record.Agent{Facts: hook.AgentOf(hook.HostCline), Peek: cline.Peek, Reply: cline.EncodeReply, Answers: hooks.Answers},
 		Event: event, Stdin: bytes.NewReader(payload), Stdout: &said, Environ: m.environ, Home: m.home, GOOS: "linux", Dir: m.home,
 		Now:   func() time.Time { return m.now },
 		Spawn: func(...string) error { return nil },

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/statusline"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
@@ -51,5 +51,5 @@ func spentOf(ctx context.Context, a *app, session string) (spent view.Spent, err
 		return spent, err
 	}
 	defer func() { _ = done() }()
-	return view.SpentOf(ctx, s, claude.Host, session, a.now())
+	return view.SpentOf(ctx, s, hook.HostClaude, session, a.now())
 }

@@ -66,7 +66,7 @@ code 1 as well.`,
 				return errors.New("no tasks match: nothing was verified")
 			}
 			v := &verify.Verifier{
-				Store: p.Store, Env: agentfiles.EnvOf(a.home, a.getenv), Now: a.now(), Clean: a.clean, Off: a.off, All: chosen && !limited && !ff.any(),
+				Store: p.Store, Env: agentfiles.Env{Home: a.home, Getenv: a.getenv}, Now: a.now(), Clean: a.clean, Off: a.off, All: chosen && !limited && !ff.any(),
 			}
 			rep, err := v.Verify(ctx, sums)
 			if err != nil {

@@ -48,7 +48,8 @@ type counter struct {
 func newCounter(set connector.Settings, cfg *Config, next consumer.Metrics) *counter {
 	return &counter{
 		set: set, cfg: cfg, keys: cfg.labels(), next: next, now: time.Now,
-		totals: newTotals(cfg.LabelLimit, cfg.SeriesLimit), recent: recent{ids: map[uint64]struct{}{}},
+		totals: &totals{labelLimit: cfg.LabelLimit, seriesLimit: cfg.SeriesLimit, byKey: map[string]*series{}, sets: map[string]bool{}},
+		recent: recent{ids: map[uint64]struct{}{}},
 	}
 }
 

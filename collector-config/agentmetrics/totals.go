@@ -55,10 +55,6 @@ type totals struct {
 // that is ahead is set right meanwhile.
 const confirmed = 240
 
-func newTotals(labelLimit, seriesLimit int) *totals {
-	return &totals{labelLimit: labelLimit, seriesLimit: seriesLimit, byKey: map[string]*series{}, sets: map[string]bool{}}
-}
-
 func key(metric, service string, own, labels []string) string {
 	var b strings.Builder
 	for _, part := range [][]string{{metric, service}, own, labels} {
@@ -154,7 +150,8 @@ func (t *totals) expire(now, before time.Time) (changed bool) {
 			changed = true
 		}
 		was := one.expired
-		if one.expired = one.Last.Before(before); one.expired {
+		one.expired = one.Last.Before(before)
+		if one.expired {
 			if t.expired++; !was {
 				one.hidden = t.reports
 			}

@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/internal/userhooks"
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/hookhttp"

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // world is what a hook sees: a home folder, a project, programs of its own

@@ -2,9 +2,6 @@ package claude
 
 import "github.com/hookspan/hookspan/hook"
 
-// Host is the name of Claude Code in every event.
-const Host = hook.HostClaude
-
 // The names of hooks that the code refers to.
 const (
 	sessionStart        = "SessionStart"

@@ -36,7 +36,7 @@ func (c *Protocol) peek(payload []byte, event string, getenv func(string) string
 		sender := cmp.Or(p.sender(), p.startedBy(getenv))
 		switch sender {
 		case c.Host:
-		case Host, droid:
+		case hook.HostClaude, droid:
 			h.Agent = sender
 		default:
 			h.Agent = hook.AgentOf(sender).Word

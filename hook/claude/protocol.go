@@ -21,7 +21,7 @@ type Protocol struct {
 }
 
 // own is Claude Code itself.
-var own = Protocol{Host: Host}
+var own = Protocol{Host: hook.HostClaude}
 
 // Decode is Decode for the protocol's agent.
 func (c *Protocol) Decode(r Raw) ([]hook.Event, error) { return c.decode(r) }

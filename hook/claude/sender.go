@@ -23,7 +23,7 @@ func (p members) sender() string {
 	case strings.Contains(prompt, "########") || has("tool_call_id"):
 		return hook.HostQwen
 	case prompt != "" || has("effort"):
-		return Host
+		return hook.HostClaude
 	}
 	if agent := keeperOf(path); agent != "" {
 		return agent
@@ -66,7 +66,7 @@ func keeperOf(path string) string {
 	_, top := cutLast(rest)
 	switch {
 	case above == "projects" && strings.HasSuffix(file, ".jsonl"):
-		return Host
+		return hook.HostClaude
 	case folder == "chats" && top == "projects":
 		return hook.HostQwen
 	case folder == "chats" && strings.HasPrefix(file, "session-"):

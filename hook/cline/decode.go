@@ -41,7 +41,7 @@ func DecodeCalls(r Raw) ([]hook.Event, error) {
 // precedes the fault. That event has no session, as [Payload.Head] finds none: the
 // payload was stored without one.
 func (p *Payload) Events() ([]hook.Event, error) {
-	ev := p.raw.NewEvent(Host, documentedName(p.raw.Event))
+	ev := p.raw.NewEvent(hook.HostCline, documentedName(p.raw.Event))
 	agent := "Cline"
 	switch {
 	case p.raw.Event == HookRunsEvent:

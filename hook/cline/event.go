@@ -5,9 +5,6 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Host is the name of Cline in every event.
-const Host = hook.HostCline
-
 // The wire forms, as in Event.Dialect.
 const (
 	dialectClassic = "classic"

@@ -17,7 +17,7 @@ var ranAt = time.Date(2026, 11, 20, 12, 29, 59, 123456789, time.UTC)
 // denied is a Cline event and the hooks that ran for it.
 func denied() (hook.Event, []hook.HookRun, hook.HookAnswer) {
 	about := hook.Event{
-		Host: Host, Session: "1795175957341", Name: "PreToolUse", Kind: hook.KindToolStart,
+		Host: hook.HostCline, Session: "1795175957341", Name: "PreToolUse", Kind: hook.KindToolStart,
 		Time: ranAt.Truncate(time.Millisecond), Hash: 0xfedcba9876543210, Cwd: "/project", TraceParent: "00-x",
 	}
 	runs := []hook.HookRun{
@@ -56,7 +56,7 @@ func TestHookRunsRoundTrip(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			raw := encodeHookRuns(t, &about, tt.runs, tt.answer)
 			want := []hook.Event{{
-				Host: Host, Kind: hook.KindHookRuns, Name: HookRunsEvent, Session: about.Session, Time: about.Time,
+				Host: hook.HostCline, Kind: hook.KindHookRuns, Name: HookRunsEvent, Session: about.Session, Time: about.Time,
 				StoredAt: storedAt, Offset: 42, Hash: hook.Hash(raw.Payload),
 				HookRuns: tt.runs, About: about.Hash, Answer: &tt.answer,
 			}}

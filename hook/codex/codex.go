@@ -15,14 +15,11 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Host is the name of the Codex CLI in every event.
-const Host = hook.HostCodex
-
 // Dialect is the form of its hooks and files.
 const Dialect = "codex"
 
 // Protocol reads the payloads of Codex.
-var Protocol = claude.Protocol{Host: Host, Kind: kind, Adapt: adapt}
+var Protocol = claude.Protocol{Host: hook.HostCodex, Kind: kind, Adapt: adapt}
 
 // Decode turns a payload into events, at present always one. Its errors are those of
 // hook/claude.

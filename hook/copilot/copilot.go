@@ -17,9 +17,6 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Host is the name of the Copilot CLI in every event.
-const Host = hook.HostCopilot
-
 // Dialect is the form of its hooks and files.
 const Dialect = "copilot"
 
@@ -111,10 +108,10 @@ func Peek(data []byte, event string) hook.Head {
 // not know are no error. A payload that is not a JSON object gives an error and an event
 // of KindUnknown.
 func Decode(r hook.Raw) ([]hook.Event, error) {
-	ev := r.NewEvent(Host, r.Event)
+	ev := r.NewEvent(hook.HostCopilot, r.Event)
 	p, empty, err := read(r.Payload, r.Event)
 	if err != nil {
-		return []hook.Event{ev}, &hook.DecodeError{Agent: hook.AgentOf(Host).Name, Event: r.Event, Size: len(r.Payload), Cause: err}
+		return []hook.Event{ev}, &hook.DecodeError{Agent: hook.AgentOf(hook.HostCopilot).Name, Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
 	ev.Kind = p.kind()
 	if ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd {

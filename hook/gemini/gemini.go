@@ -17,9 +17,6 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Host is the name of the Gemini CLI in every event.
-const Host = hook.HostGemini
-
 // Dialect is the form of its hooks and files.
 const Dialect = "gemini"
 
@@ -42,7 +39,7 @@ var kinds = map[string]hook.Kind{
 }
 
 // Protocol reads the payloads of the Gemini CLI.
-var Protocol = claude.Protocol{Host: Host, Kind: kind, Adapt: adapt}
+var Protocol = claude.Protocol{Host: hook.HostGemini, Kind: kind, Adapt: adapt}
 
 // Decode turns a payload into events, at present always one. Its errors are those of
 // hook/claude.

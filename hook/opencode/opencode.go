@@ -20,9 +20,6 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Host is the name of opencode in every event.
-const Host = hook.HostOpencode
-
 // Dialect is the form of its events and of its database.
 const Dialect = "opencode"
 
@@ -63,10 +60,10 @@ func Peek(payload []byte, event string) hook.Head {
 // Decode turns a payload into events, at present always one. Its errors are those of
 // hook/claude.
 func Decode(r hook.Raw) ([]hook.Event, error) {
-	ev := r.NewEvent(Host, r.Event)
+	ev := r.NewEvent(hook.HostOpencode, r.Event)
 	o, err := rawjson.Open(rawjson.Trim(r.Payload))
 	if err != nil {
-		return []hook.Event{ev}, &hook.DecodeError{Agent: Host, Event: r.Event, Size: len(r.Payload), Cause: err}
+		return []hook.Event{ev}, &hook.DecodeError{Agent: hook.HostOpencode, Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
 	p := members{o}
 	ev.Name, ev.Dialect = cmp.Or(p.Text("type"), ev.Name), Dialect

@@ -81,7 +81,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 			continue
 		}
 		got := events[0]
-		want.Host, want.Dialect, want.Session = Host, Dialect, "ses_1"
+		want.Host, want.Dialect, want.Session = hook.HostOpencode, Dialect, "ses_1"
 		want.Name, want.Hash, want.Time = got.Name, got.Hash, got.Time
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", payload, diff)

@@ -23,9 +23,6 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Host is the name of Qwen Code in every event.
-const Host = hook.HostQwen
-
 // Dialect is the form of its hooks and files.
 const Dialect = "qwen"
 
@@ -44,7 +41,7 @@ const (
 const Interrupt = "interrupt"
 
 // Protocol reads the payloads of Qwen Code.
-var Protocol = claude.Protocol{Host: Host, Kind: kind, Ends: interrupts, Adapt: adapt}
+var Protocol = claude.Protocol{Host: hook.HostQwen, Kind: kind, Ends: interrupts, Adapt: adapt}
 
 // Decode turns a payload into events. Its errors are those of hook/claude.
 func Decode(r hook.Raw) ([]hook.Event, error) { return Protocol.Decode(r) }

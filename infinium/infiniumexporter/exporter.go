@@ -157,5 +157,5 @@ func (e *tracesExporter) Shutdown(ctx context.Context) error {
 	e.gatherer.stop()
 	err := e.Traces.Shutdown(ctx)
 	e.gatherer.close()
-	return errors.Join(err, e.tel.close(), e.client.Stop(ctx))
+	return errors.Join(err, e.tel.waiting.Unregister(), e.client.Stop(ctx))
 }

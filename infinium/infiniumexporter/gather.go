@@ -93,7 +93,7 @@ type round struct {
 
 // entry is a span in a round, with the hashes of all versions that were given.
 type entry struct {
-	*item
+	item   *item
 	hashes []uint64
 	// err is nil if the span was accepted; read it after done.
 	err error
@@ -130,8 +130,8 @@ type refused struct {
 // before, the spans without an answer are returned as refused, but still sent.
 func (g *gatherer) push(ctx context.Context, parts []part) (out refused) {
 	type ticket struct {
-		*item
-		*round
+		item  *item
+		round *round
 	}
 	var tickets []ticket
 	joined := make(map[*round]bool)
@@ -168,8 +168,8 @@ func (g *gatherer) push(ctx context.Context, parts []part) (out refused) {
 	for _, t := range tickets {
 		err := context.Cause(ctx)
 		select {
-		case <-t.done:
-			err = t.byKey[t.key].err
+		case <-t.round.done:
+			err = t.round.byKey[t.item.key].err
 		default:
 		}
 		if err != nil {
@@ -263,7 +263,7 @@ func (g *gatherer) send(r *round) {
 	of := make(map[*tracepb.Span]*entry, len(items))
 	for i, e := range r.entries {
 		items[i] = e.item
-		of[e.span] = e
+		of[e.item.span] = e
 	}
 	var down error
 	for _, found := range infinium.Runs(together(items)) {

@@ -55,7 +55,3 @@ func (t *telemetry) trace(ctx context.Context, outcome string, run *run) {
 func (t *telemetry) repeated(spans int) {
 	t.repeats.Add(context.Background(), int64(spans), t.exporter)
 }
-
-func (t *telemetry) close() error {
-	return t.waiting.Unregister()
-}

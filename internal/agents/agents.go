@@ -55,9 +55,6 @@ type Agent struct {
 	// in settings files; otherwise they are files in folders.
 	Installer install.Installer
 	Settings  bool
-	// Scopes are what install.Options.Scope can be, if the hooks are entries in
-	// settings files.
-	Scopes []string
 	// Managed reports that an organisation can have the hooks in settings of its own.
 	Managed bool
 	// Command describes the command that installs the agent's hooks, or with undo the one
@@ -113,43 +110,43 @@ func (a Agent) Reader() transcript.Reader {
 func All() Table {
 	table := Table{
 		{
-			Agent: hook.AgentOf(cline.Host), Decode: cline.Decode, Transcript: clinefiles.Agent,
+			Agent: hook.AgentOf(hook.HostCline), Decode: cline.Decode, Transcript: clinefiles.Agent,
 			Mapping:   otelmap.Traits{MCPServer: cline.MCPServer},
 			Installer: clineinstall.Installer{}, Command: clineinstall.Command,
 		},
 		{
-			Agent: hook.AgentOf(claude.Host), Decode: claude.Decode, Transcript: claudefiles.Agent,
+			Agent: hook.AgentOf(hook.HostClaude), Decode: claude.Decode, Transcript: claudefiles.Agent,
 			Mapping:   otelmap.Traits{Shared: true, Provider: "anthropic"},
 			Installer: claudeinstall.Installer{}, Command: claudeinstall.Command,
-			Settings: true, StripsOTel: true, Managed: true, Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
+			Settings: true, StripsOTel: true, Managed: true,
 		},
 		{
-			Agent: hook.AgentOf(qwen.Host), Decode: qwen.Decode, Transcript: qwenfiles.Agent,
+			Agent: hook.AgentOf(hook.HostQwen), Decode: qwen.Decode, Transcript: qwenfiles.Agent,
 			Installer: qweninstall.Installer(), Command: qweninstall.Installer().Command,
-			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject}, Refusers: qweninstall.Refusers,
+			Settings: true, Refusers: qweninstall.Refusers,
 		},
 		{
-			Agent: hook.AgentOf(codex.Host), Decode: codex.Decode, Transcript: codexfiles.Agent,
+			Agent: hook.AgentOf(hook.HostCodex), Decode: codex.Decode, Transcript: codexfiles.Agent,
 			Mapping:   otelmap.Traits{Extensions: []string{"web_search", "web_search_call", "image_generation"}, Script: "exec", Nested: "exec-"},
 			Installer: codexinstall.Installer(), Command: codexinstall.Installer().Command,
-			Settings: true, Managed: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
+			Settings: true, Managed: true,
 		},
 		{
-			Agent: hook.AgentOf(copilot.Host), Decode: copilot.Decode, Transcript: copilotfiles.Agent,
+			Agent: hook.AgentOf(hook.HostCopilot), Decode: copilot.Decode, Transcript: copilotfiles.Agent,
 			Mapping:   otelmap.Traits{Unnamed: true},
 			Installer: copilotinstall.Installer(), Command: copilotinstall.Command,
 			Settings: true, StripsOTel: true, Managed: true,
 		},
 		{
-			Agent: hook.AgentOf(gemini.Host), Decode: gemini.Decode, Transcript: geminifiles.Agent,
+			Agent: hook.AgentOf(hook.HostGemini), Decode: gemini.Decode, Transcript: geminifiles.Agent,
 			Mapping:   otelmap.Traits{Unnamed: true, Provider: "gcp.gemini", MCPServer: gemini.MCPServer},
 			Installer: geminiinstall.Installer(), Command: geminiinstall.Installer().Command,
-			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
+			Settings: true,
 		},
 		{
-			Agent: hook.AgentOf(opencode.Host), Decode: opencode.Decode, Transcript: opencodefiles.Agent,
+			Agent: hook.AgentOf(hook.HostOpencode), Decode: opencode.Decode, Transcript: opencodefiles.Agent,
 			Installer: opencodeinstall.Installer{}, Command: opencodeinstall.Command,
-			Settings: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
+			Settings: true,
 		},
 	}
 	for i, a := range table {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // machine makes a home folder and a hook program with a path that needs quotes. No

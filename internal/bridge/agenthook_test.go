@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/loopback"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // agentHook does what the claude-hook script of the agent-hooks family does, as

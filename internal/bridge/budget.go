@@ -50,8 +50,8 @@ func newBudget() budget {
 
 // share is one body's part of the budget.
 type share struct {
-	budget
-	held []chan struct{}
+	budget budget
+	held   []chan struct{}
 }
 
 // take waits for a place. A free place is taken even after the time limit.
@@ -62,7 +62,7 @@ func (s *share) take(r *http.Request, place chan struct{}) error {
 		return nil
 	default:
 	}
-	timer := time.NewTimer(s.wait)
+	timer := time.NewTimer(s.budget.wait)
 	defer timer.Stop()
 	select {
 	case place <- struct{}{}:
@@ -112,7 +112,7 @@ func (s *Server) readShared(in io.Reader, w http.ResponseWriter, r *http.Request
 	for _, step := range []struct {
 		most  int64
 		place chan struct{}
-	}{{freeBody, nil}, {mediumBody, own.medium}, {s.opts.MaxBody, own.large}} {
+	}{{freeBody, nil}, {mediumBody, own.budget.medium}, {s.opts.MaxBody, own.budget.large}} {
 		if r.ContentLength > step.most {
 			continue
 		}
@@ -135,7 +135,7 @@ func (s *Server) readShared(in io.Reader, w http.ResponseWriter, r *http.Request
 		}
 	}
 	if body.Len() > freeBody || rawjson.Levels(body.Bytes()) > freeLevels {
-		if err := own.take(r, own.decode); err != nil {
+		if err := own.take(r, own.budget.decode); err != nil {
 			return nil, err
 		}
 	}

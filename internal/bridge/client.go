@@ -41,7 +41,7 @@ func Deliver(ctx context.Context, p Provider, ports []int, file *FileStore, even
 		return fmt.Errorf("%d of %d events lost: %w", len(rest), len(events), errors.Join(perr, err))
 	}
 	if perr != nil {
-		_ = file.LogError(wctx, "http_send_failed", perr, map[string]any{"path": p.Route(), "dataLength": size(rest)})
+		_ = file.LogError(wctx, "http_send_failed", perr, map[string]any{"path": p.Route(), "dataLength": len(bytes.Join(rest, nil))})
 	}
 	return nil
 }
@@ -58,7 +58,8 @@ func postAll(ctx context.Context, p Provider, ports []int, events [][]byte) (tak
 	for i, port := range ports {
 		wg.Go(func() {
 			for _, e := range events {
-				if errs[i] = post(ctx, client, p, port, e); errs[i] != nil {
+				errs[i] = post(ctx, client, p, port, e)
+				if errs[i] != nil {
 					return
 				}
 				counts[i]++
@@ -88,10 +89,3 @@ func post(ctx context.Context, client *outbound.Client, p Provider, port int, ev
 
 // fileWait is how long to wait for other writers of the file.
 const fileWait = 10 * time.Second
-
-func size(events [][]byte) (n int) {
-	for _, e := range events {
-		n += len(e)
-	}
-	return n
-}

@@ -71,7 +71,8 @@ func ParseEvent(p Provider, body []byte) (*Event, error) {
 		if slices.Contains(ownMembers, string(name)) {
 			values[string(name)] = value
 		} else if text := texts[string(name)]; text != nil {
-			if longest = max(longest, len(value)); longest <= maxName {
+			longest = max(longest, len(value))
+			if longest <= maxName {
 				*text = rawjson.Unquote(value)
 			}
 		}

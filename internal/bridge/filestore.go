@@ -195,7 +195,8 @@ func (s *FileStore) load(path string, notes *[]problem) ([][]byte, error) {
 		return nil, nil
 	}
 	if why == nil {
-		if b = rawjson.Trim(b); len(b) == 0 {
+		b = rawjson.Trim(b)
+		if len(b) == 0 {
 			return nil, nil
 		}
 		if !s.wrote(info) {

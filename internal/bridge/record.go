@@ -6,8 +6,7 @@ import (
 	"io/fs"
 	"sync"
 
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -36,7 +35,7 @@ func NewRecorder(sp *spool.Spool, store func(host string, e *Event) (bool, error
 func (r *Recorder) Take(_ context.Context, e *Event) (bool, error) {
 	switch {
 	case e.Provider == Cline && e.Native:
-		return r.store(cline.Host, e)
+		return r.store(hook.HostCline, e)
 	case e.Provider == Cline:
 		r.remember(e.Session)
 		return false, nil
@@ -47,7 +46,7 @@ func (r *Recorder) Take(_ context.Context, e *Event) (bool, error) {
 	if err != nil || fromCline {
 		return false, err
 	}
-	return r.store(claude.Host, e)
+	return r.store(hook.HostClaude, e)
 }
 
 func (r *Recorder) remember(session string) {
@@ -68,7 +67,7 @@ func (r *Recorder) cline(session string) (bool, error) {
 	if known {
 		return true, nil
 	}
-	s, err := r.spool.Session(spool.SessionKey(cline.Host, session))
+	s, err := r.spool.Session(spool.SessionKey(hook.HostCline, session))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -82,7 +82,8 @@ func (c *cache) entry(key string, bytes int64) *entry {
 	}
 	var older int64
 	for i, e := range slices.Backward(c.entries) {
-		if older += e.bytes; older > cacheBytes || len(c.entries)-i >= cacheSize {
+		older += e.bytes
+		if older > cacheBytes || len(c.entries)-i >= cacheSize {
 			c.entries = slices.Delete(c.entries, 0, i+1)
 			break
 		}

@@ -10,7 +10,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // StoredTrace names a trace of the local store.
@@ -82,10 +82,10 @@ func (d *Deliverer) Fill(ctx context.Context, dst *Destination, traces []StoredT
 		}
 	}
 	for _, u := range f.todo {
-		f.Left += len(u.ids)
+		f.Filled.Left += len(u.ids)
 	}
 	if len(f.todo) > 0 {
-		f.Next = f.todo[0].ids[0]
+		f.Filled.Next = f.todo[0].ids[0]
 	}
 	if errors.Is(err, errDown) {
 		err = nil
@@ -96,10 +96,10 @@ func (d *Deliverer) Fill(ctx context.Context, dst *Destination, traces []StoredT
 // filling is the state of Fill.
 type filling struct {
 	*Deliverer
-	Filled
-	dst  *Destination
-	get  func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error)
-	todo []fillUnit
+	Filled Filled
+	dst    *Destination
+	get    func(ctx context.Context, id string) ([]*tracepb.ResourceSpans, error)
+	todo   []fillUnit
 	// denials counts the refusals of the sender in a row.
 	denials int
 }
@@ -128,7 +128,8 @@ func (f *filling) next(ctx context.Context) ([]fillUnit, error) {
 				return nil, err
 			}
 		}
-		if spans += u.spans; i > 0 && spans > f.dst.Batch {
+		spans += u.spans
+		if i > 0 && spans > f.dst.Batch {
 			return f.todo[:i], nil
 		}
 	}
@@ -184,7 +185,7 @@ func (f *filling) read(ctx context.Context, u *fillUnit) error {
 func runsOf(messages []*tracepb.ResourceSpans) (runs [][]*tracepb.ResourceSpans) {
 	var roots []string
 	for s := range otlp.Spans(messages) {
-		if otlp.Text(s.GetAttributes(), otelmap.KeyHost) != "" {
+		if step.Of(s).Host() != "" {
 			roots = append(roots, otlp.SpanID(s))
 		}
 	}
@@ -225,7 +226,7 @@ func (f *filling) send(ctx context.Context, group []fillUnit) error {
 		n, refused, sendErr := f.try(ctx, request)
 		spans, rejected = spans+n, rejected+refused.spans
 		if refused.spans > 0 && !refused.all && len(group) == 1 {
-			f.fail(fmt.Errorf("trace %s: %d of %d spans rejected: %w", group[0].ids[0], refused.spans, n, refused.why))
+			f.Filled.fail(fmt.Errorf("trace %s: %d of %d spans rejected: %w", group[0].ids[0], refused.spans, n, refused.why))
 		}
 		if err = sendErr; err != nil {
 			break
@@ -243,28 +244,29 @@ func (f *filling) send(ctx context.Context, group []fillUnit) error {
 		}
 		return nil
 	case err != nil && again.retry:
-		f.fail(err)
+		f.Filled.fail(err)
 		return errDown
 	case err != nil:
 		if again.denied {
-			f.Denied = append(f.Denied, group[0].ids...)
+			f.Filled.Denied = append(f.Filled.Denied, group[0].ids...)
 		}
-		f.fail(fmt.Errorf("trace %s: %w", group[0].ids[0], err))
+		f.Filled.fail(fmt.Errorf("trace %s: %w", group[0].ids[0], err))
 		if again.denied {
 			f.denials++
 		} else {
 			f.denials = 0
 		}
-		if f.Refused += len(group[0].ids); f.Traces == 0 && f.Refused >= fillRefused || f.denials >= maxFailures {
+		f.Filled.Refused += len(group[0].ids)
+		if f.Filled.Traces == 0 && f.Filled.Refused >= fillRefused || f.denials >= maxFailures {
 			f.done(group)
 			return errDown
 		}
 	default:
 		f.denials = 0
 		for _, u := range group {
-			f.Traces += len(u.ids) - u.gone
+			f.Filled.Traces += len(u.ids) - u.gone
 		}
-		f.Spans += spans - rejected
+		f.Filled.Spans += spans - rejected
 	}
 	f.done(group)
 	return nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -158,7 +157,7 @@ func TestForgetRemovesLogsOfEndedSessions(t *testing.T) {
 
 func TestForgetOfAnUnknownSession(t *testing.T) {
 	d := newBench(t).deliverer()
-	got, err := d.Forget(t.Context(), map[spool.Key]bool{spool.SessionKey(cline.Host, "none"): true}, map[string]bool{"a": true})
+	got, err := d.Forget(t.Context(), map[spool.Key]bool{spool.SessionKey(hook.HostCline, "none"): true}, map[string]bool{"a": true})
 	if err != nil || got != (Forgotten{}) {
 		t.Errorf("got %+v, %v, want nothing", got, err)
 	}
@@ -202,11 +201,11 @@ func TestLaterRunOfADeletedTraceIsSent(t *testing.T) {
 	b, local, remote := newBench(t), &memory{}, &memory{}
 	store, otlpDst := Destination{Name: "store", Client: local, Local: true}, Destination{Name: "otlp", Client: remote}
 	d := b.claudeDeliverer(nil, store, otlpDst)
-	src := d.Sources[claude.Host]
+	src := d.Sources[hook.HostClaude]
 	src.Decode = func(r *spool.Record) ([]hook.Event, error) {
 		return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, TraceParent: r.TraceParent})
 	}
-	d.Sources[claude.Host] = src
+	d.Sources[hook.HostClaude] = src
 	remote.before = fail(&Error{Err: errTest, Permanent: true})
 	k := b.append(within(turn("p1"))...)
 	b.clock.Advance(time.Minute)

@@ -98,7 +98,7 @@ func recorded(t tb, folder, id string) []spool.Record {
 			payload = bytes.ReplaceAll(payload, []byte(own), []byte(id))
 		}
 		out = append(out, spool.Record{
-			Host: cline.Host, Event: event, Payload: payload,
+			Host: hook.HostCline, Event: event, Payload: payload,
 			Session: cline.Peek(payload, event).Session, Cwd: "/home/dev/project",
 		})
 	}
@@ -180,7 +180,7 @@ func (b *bench) append(recs ...spool.Record) spool.Key {
 func (b *bench) deliverer(dsts ...Destination) *Deliverer {
 	return &Deliverer{
 		Spool:        b.spool,
-		Sources:      map[string]Source{cline.Host: {Agent: agentstest.Mapping(cline.Host), Decode: decode}},
+		Sources:      map[string]Source{hook.HostCline: {Agent: agentstest.Mapping(hook.HostCline), Decode: decode}},
 		Map:          otelmap.Options{IdleTimeout: 1000 * time.Hour},
 		Destinations: dsts,
 		Now:          b.clock.Now, Sleep: b.clock.Sleep, Log: b.logf,

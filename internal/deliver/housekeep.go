@@ -172,7 +172,8 @@ func (d *Deliverer) ended(st stored, now time.Time) (ended bool) {
 		}
 		for _, name := range d.names() {
 			position, err := ReadState(s, name)
-			if ended = ended && err == nil && !position.Carry.Unfinished; err != nil {
+			ended = ended && err == nil && !position.Carry.Unfinished
+			if err != nil {
 				return err
 			}
 		}

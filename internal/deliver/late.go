@@ -70,7 +70,8 @@ func (p *reading) reread(ctx context.Context, s *spool.Session, of part, to int6
 		if part.to <= at {
 			continue
 		}
-		if at = max(at, part.from); at >= to {
+		at = max(at, part.from)
+		if at >= to {
 			break
 		}
 		r, err := s.Reader(at)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // A destination may get less of the texts than the store: by this process's settings for it,
@@ -23,7 +24,8 @@ func (d *Deliverer) Narrow(to otelmap.Capture, messages []*tracepb.ResourceSpans
 	}
 	host := ""
 	for s := range otlp.Spans(messages) {
-		if host = otlp.Text(s.GetAttributes(), otelmap.KeyHost); host != "" {
+		host = step.Of(s).Host()
+		if host != "" {
 			break
 		}
 	}

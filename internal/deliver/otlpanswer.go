@@ -261,7 +261,8 @@ func readable(kind string, body []byte) string {
 		if text, n := protowire.ConsumeBytes(rest); field == 2 && wire == protowire.BytesType && n >= 0 {
 			return string(text)
 		}
-		if n = protowire.ConsumeFieldValue(field, wire, rest); n < 0 {
+		n = protowire.ConsumeFieldValue(field, wire, rest)
+		if n < 0 {
 			break
 		}
 		rest = rest[n:]

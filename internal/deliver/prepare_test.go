@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -82,7 +81,7 @@ func TestSettlingRunTakesLateEvents(t *testing.T) {
 		}
 		return b.clock.Sleep(ctx, wait)
 	}
-	k := spool.SessionKey(cline.Host, recs[0].Session)
+	k := spool.SessionKey(hook.HostCline, recs[0].Session)
 	b.run(d, Pass{Sessions: []spool.Key{k}})
 	wantIDs(t, "store", b.view(k, d.Map).ended(), m.ids())
 	if m.doubles() != 0 || !added {
@@ -131,7 +130,7 @@ func TestLateUsageIsAwaited(t *testing.T) {
 			b.clock.Advance(c.age)
 			d := b.deliverer(Destination{Name: "store", Client: m})
 			reads := 0
-			src := d.Sources[cline.Host]
+			src := d.Sources[hook.HostCline]
 			src.Transcript = func(_ context.Context, _ string, f Facts) (*hook.Transcript, error) {
 				if f.Dialect != "classic" || f.Cwd == "" {
 					t.Errorf("facts %+v, want the dialect and the directory", f)
@@ -152,7 +151,7 @@ func TestLateUsageIsAwaited(t *testing.T) {
 				}
 				return tr, nil
 			}
-			d.Sources[cline.Host] = src
+			d.Sources[hook.HostCline] = src
 			b.run(d, Pass{})
 			if reads != c.reads {
 				t.Errorf("%d reads, want %d", reads, c.reads)
@@ -175,9 +174,9 @@ func TestUnreadableHostFilesDoNotDelayRun(t *testing.T) {
 	k := b.append(oneRun(t, "")...)
 	b.clock.Advance(time.Minute)
 	d := b.deliverer(Destination{Name: "store", Client: m})
-	src := d.Sources[cline.Host]
+	src := d.Sources[hook.HostCline]
 	src.Transcript = func(context.Context, string, Facts) (*hook.Transcript, error) { return nil, errTest }
-	d.Sources[cline.Host] = src
+	d.Sources[hook.HostCline] = src
 	b.run(d, Pass{})
 	wantIDs(t, "store", b.view(k, d.Map).ended(), m.ids())
 	if len(b.logged("not all of the host's files was read")) != 1 {
@@ -223,7 +222,7 @@ func TestEventWithoutSessionMakesNoRun(t *testing.T) {
 	b.clock.Advance(time.Hour)
 	d := b.deliverer(Destination{Name: "store", Client: m})
 	d.Map.IdleTimeout = time.Minute
-	src := d.Sources[cline.Host]
+	src := d.Sources[hook.HostCline]
 	src.Decode = func(r *spool.Record) ([]hook.Event, error) {
 		events, err := decode(r)
 		for i := range events {
@@ -231,7 +230,7 @@ func TestEventWithoutSessionMakesNoRun(t *testing.T) {
 		}
 		return events, err
 	}
-	d.Sources[cline.Host] = src
+	d.Sources[hook.HostCline] = src
 	if r := b.run(d, Pass{})["store"]; r.Runs != 0 || len(m.ids()) != 0 {
 		t.Errorf("pass: %s, want no run", mustJSON(r))
 	}

@@ -67,7 +67,8 @@ func (q *queue) next() bool {
 		// A changed span in a request of its own would make a second document.
 		run = first.fresh()
 	case run == nil:
-		if run = q.mapped(q.at); run == nil {
+		run = q.mapped(q.at)
+		if run == nil {
 			q.n = 0
 			return q.next()
 		}
@@ -83,7 +84,8 @@ func (q *queue) next() bool {
 			break
 		}
 		count += otlp.Count([]*tracepb.ResourceSpans{run})
-		if size += q.size(run); count > q.most || q.bytes > 0 && size > q.bytes {
+		size += q.size(run)
+		if count > q.most || q.bytes > 0 && size > q.bytes {
 			q.held = run
 			break
 		}

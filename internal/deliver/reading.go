@@ -67,7 +67,8 @@ func (d *Deliverer) reading(key spool.Key, st *State) *reading {
 func (p *reading) read(r *spool.Reader, window int64) error {
 	p.more = true
 	for p.more && r.Offset()-p.st.Offset < window {
-		if p.more = r.Next(); p.more {
+		p.more = r.Next()
+		if p.more {
 			if err := p.add(r.Record()); err != nil {
 				return err
 			}
@@ -271,7 +272,8 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 	if again > 0 {
 		// The newest run is undecided.
 		p.settle(again)
-		if due = due[:len(due)-1]; p.whole || len(due) == 0 {
+		due = due[:len(due)-1]
+		if p.whole || len(due) == 0 {
 			return ctx.Err()
 		}
 	}
@@ -282,7 +284,8 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		}
 	}
 	if tr != nil && p.builder.ApplyRefusals(tr.Ends) {
-		if due = p.due(now); again > 0 && len(due) > 0 {
+		due = p.due(now)
+		if again > 0 && len(due) > 0 {
 			p.settle(again)
 			due = due[:len(due)-1]
 		}
@@ -321,7 +324,8 @@ func (p *reading) prepare(r *otelmap.Run, tr *hook.Transcript) prepared {
 				defer stop()
 				for more := true; more; {
 					spans := p.mapped(r, func() (spans *tracepb.ResourceSpans) {
-						if spans, more = next(); !more {
+						spans, more = next()
+						if !more {
 							spans = &tracepb.ResourceSpans{}
 						}
 						return spans

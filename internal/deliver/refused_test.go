@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/spool"
@@ -73,7 +72,7 @@ func (q *qwenSession) hook(event, members string) {
 	q.t.Helper()
 	payload := fmt.Sprintf(`{"session_id":"s1","transcript_path":%q,"cwd":"/w","hook_event_name":%q,"timestamp":%q,"prompt_id":%q,%s}`,
 		q.path, event, q.clock.Now().Format(time.RFC3339Nano), qwenTurn, members)
-	q.append(spool.Record{Host: qwen.Host, Session: "s1", Event: event, Payload: []byte(payload)})
+	q.append(spool.Record{Host: hook.HostQwen, Session: "s1", Event: event, Payload: []byte(payload)})
 }
 
 func (q *qwenSession) row(members string) {
@@ -124,7 +123,7 @@ func TestStopThatAHookRefusesLate(t *testing.T) {
 			}
 			agent, _ := agents.All().Named("qwen")
 			files := &transcript.Files{Home: home, Now: b.clock.Now, Sleep: b.clock.Sleep}
-			d.Sources[qwen.Host] = Source{
+			d.Sources[hook.HostQwen] = Source{
 				Agent: agent.Mapping, Decode: agent.Events,
 				Transcript: func(ctx context.Context, session string, f Facts) (*hook.Transcript, error) {
 					return files.Read(ctx, agent.Transcript, transcript.Query{Session: session, Path: f.Transcript, Since: f.Since, Until: f.Until})
@@ -148,7 +147,7 @@ func TestStopThatAHookRefusesLate(t *testing.T) {
 			if diff := cmp.Diff(tt.want, dst.taken); diff != "" {
 				t.Errorf("runs that were delivered (-want +got):\n%s", diff)
 			}
-			k := spool.SessionKey(qwen.Host, "s1")
+			k := spool.SessionKey(hook.HostQwen, "s1")
 			if st := b.state(k, "otlp"); st.Offset != b.size(k) {
 				t.Errorf("position %d of %d", st.Offset, b.size(k))
 			}

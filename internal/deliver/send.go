@@ -74,7 +74,8 @@ func (d *delivery) send(ctx context.Context, s *spool.Session, out *pending, run
 		st.Attempts, st.NextTry, st.LastError = 0, time.Time{}, ""
 		st.answered(runs[q.at : q.at+q.n])
 	}
-	if st.Bytes *= 2; st.Bytes >= d.dst.Bytes || len(runs) == 0 {
+	st.Bytes *= 2
+	if st.Bytes >= d.dst.Bytes || len(runs) == 0 {
 		st.Bytes = 0
 	}
 	return nil
@@ -189,7 +190,8 @@ func (d *delivery) exportRun(ctx context.Context, st *State, r *prepared, q *que
 	next, progress, had := d.Now().Add(noteEvery), false, len(run.have)
 	rest := func(yield func([]*tracepb.ResourceSpans) bool) {
 		for batch := range q.batches {
-			if batch = run.rest(batch); len(batch) > 0 && !yield(batch) {
+			batch = run.rest(batch)
+			if len(batch) > 0 && !yield(batch) {
 				return
 			}
 		}
@@ -258,7 +260,8 @@ func (d *Deliverer) exportAll(ctx context.Context, dst *Destination, messages []
 		if !ok || ctx.Err() != nil {
 			return spans, refused, err
 		}
-		if dst.Bytes = less; less < minAtOnce {
+		dst.Bytes = less
+		if less < minAtOnce {
 			return spans, refused, err
 		}
 	}
@@ -295,7 +298,8 @@ func (d *Deliverer) export(ctx context.Context, dst *Destination, batches iter.S
 	}()
 	for batch := range batches {
 		n := otlp.Count(batch)
-		if spans += n; err == nil && n > 0 {
+		spans += n
+		if err == nil && n > 0 {
 			err = d.exportBatch(ctx, dst, batch, split, true, &refused, took)
 		}
 		if err != nil && Retryable(err) {

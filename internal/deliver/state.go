@@ -232,7 +232,8 @@ func (st *State) writeIndex(s *spool.Session, destination string) {
 			err = x.write(st)
 		}
 		x.close()
-		if st.Index.Last = last; err != nil {
+		st.Index.Last = last
+		if err != nil {
 			st.Index = indexEnd{Lost: true}
 		}
 	}

@@ -101,7 +101,7 @@ func (t *tokens) ask(ctx context.Context) (*token, error) {
 	cmd := exec.CommandContext(within, t.program) //nolint:gosec // The user's or the administrator's file names it.
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
-	cmd.Stdout = &limited{Buffer: &out, left: maxToken}
+	cmd.Stdout = &limited{out: &out, left: maxToken}
 	switch err := cmd.Run(); {
 	case within.Err() != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("no answer within %v", tokenTime)
@@ -119,17 +119,19 @@ func (t *tokens) ask(ctx context.Context) (*token, error) {
 	return got, nil
 }
 
-// limited is a buffer that refuses more than it has room for.
+// limited is a buffer that refuses more than it has room for. It does not embed the
+// buffer, whose ReadFrom would take in everything.
 type limited struct {
-	*bytes.Buffer
+	out  *bytes.Buffer
 	left int
 }
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.left -= len(b); l.left < 0 {
+	l.left -= len(b)
+	if l.left < 0 {
 		return 0, fmt.Errorf("more than %d bytes of output", maxToken)
 	}
-	return l.Buffer.Write(b)
+	return l.out.Write(b)
 }
 
 // parseTokens reads headers: a JSON object of strings, or lines of the form Name: value.
@@ -164,7 +166,8 @@ func parseTokens(out []byte) (headers map[string]string, seconds int64, err erro
 		}
 	} else {
 		for line := range strings.Lines(string(out)) {
-			if line = strings.TrimSpace(line); line != "" {
+			line = strings.TrimSpace(line)
+			if line != "" {
 				name, value, _ := strings.Cut(line, ":")
 				add(strings.TrimSpace(name), strings.TrimSpace(value))
 			}

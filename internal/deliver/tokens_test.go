@@ -1,7 +1,9 @@
 package deliver
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,7 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
@@ -86,6 +88,15 @@ func TestTokensAreAskedForAgain(t *testing.T) {
 				t.Errorf("the kept token has mode %v", info.Mode())
 			}
 		})
+	}
+}
+
+// TestTokenProgramPrintsOnlySoMuch copies as os/exec does.
+func TestTokenProgramPrintsOnlySoMuch(t *testing.T) {
+	var out bytes.Buffer
+	n, err := io.Copy(&limited{out: &out, left: 8}, io.LimitReader(strings.NewReader(strings.Repeat("a", 100)), 100))
+	if err == nil || out.Len() > 8 {
+		t.Errorf("%d of 100 bytes were copied (%v), want at most 8 and an error", n, err)
 	}
 }
 

@@ -30,7 +30,7 @@ func said(event, turn, more string) spool.Record {
 	if more != "" {
 		p += "," + more
 	}
-	return spool.Record{Host: claude.Host, Session: "s1", Event: event, Payload: []byte(p + "}")}
+	return spool.Record{Host: hook.HostClaude, Session: "s1", Event: event, Payload: []byte(p + "}")}
 }
 
 func turn(id string) []spool.Record {
@@ -46,8 +46,8 @@ func turn(id string) []spool.Record {
 func (b *bench) claudeDeliverer(tr func(Facts) *hook.Transcript, dsts ...Destination) *Deliverer {
 	d := b.deliverer(dsts...)
 	d.Map.IdleTimeout = 30 * time.Minute
-	d.Sources[claude.Host] = Source{
-		Agent: agentstest.Mapping(claude.Host),
+	d.Sources[hook.HostClaude] = Source{
+		Agent: agentstest.Mapping(hook.HostClaude),
 		Decode: func(r *spool.Record) ([]hook.Event, error) {
 			return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
 		},
@@ -119,7 +119,7 @@ func TestTurnsAreSentTogetherAtSessionEnd(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"p1", "p2"}, {"p3"}}, whole.taken); diff != "" {
 		t.Errorf("after a long silence (-want +got):\n%s", diff)
 	}
-	k := spool.SessionKey(claude.Host, "s1")
+	k := spool.SessionKey(hook.HostClaude, "s1")
 	if st := b.state(k, "infinium"); st.Offset != b.size(k) {
 		t.Errorf("position %d of %d", st.Offset, b.size(k))
 	}
@@ -223,7 +223,7 @@ func TestTurnWaitsForBackgroundAgent(t *testing.T) {
 	if diff := cmp.Diff([][]string{{"p2"}, {"p1"}}, dst.taken); diff != "" {
 		t.Errorf("after it has stopped (-want +got):\n%s", diff)
 	}
-	k := spool.SessionKey(claude.Host, "s1")
+	k := spool.SessionKey(hook.HostClaude, "s1")
 	if st := b.state(k, "otlp"); st.Offset != b.size(k) || len(st.Done) != 0 {
 		t.Errorf("position %d of %d, done %v", st.Offset, b.size(k), st.Done)
 	}
@@ -299,14 +299,14 @@ func TestSessionIsLinkedToItsOrigin(t *testing.T) {
 			b := newBench(t)
 			kept := &memory{}
 			d := b.claudeDeliverer(nil, Destination{Name: "store", Client: kept})
-			src := d.Sources[claude.Host]
+			src := d.Sources[hook.HostClaude]
 			src.Origin = func(_ context.Context, session string, f Facts) (string, string, error) {
 				if session != "new" || f.Transcript != "/t/s1.jsonl" {
 					t.Errorf("asked for the origin of %q with %+v", session, f)
 				}
 				return "old", "p1", nil
 			}
-			d.Sources[claude.Host] = src
+			d.Sources[hook.HostClaude] = src
 			b.append(as("other", 1, append(turn("p0"), clear)...)...)
 			b.append(as("old", 7, tt.other...)...)
 			b.clock.Advance(tt.pause)
@@ -550,9 +550,9 @@ func TestTurnsThatEndWithoutAPauseAreDelivered(t *testing.T) {
 	const turns = 400
 	b, m := newBench(t), &memory{}
 	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
-	decoded, src := 0, d.Sources[claude.Host]
+	decoded, src := 0, d.Sources[hook.HostClaude]
 	src.Decode = hooked(src.Decode, func() { decoded++ })
-	d.Sources[claude.Host] = src
+	d.Sources[hook.HostClaude] = src
 	stored, behind := 0, 0
 	next := func() { b.append(turn(fmt.Sprintf("p%d", stored))...); stored++ }
 	next()

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
@@ -62,7 +61,7 @@ func days() []spool.Record {
 // TestLogReadInPartsGivesTheSameSpans delivers sessions in parts of every size,
 // down to single records.
 func TestLogReadInPartsGivesTheSameSpans(t *testing.T) {
-	sessions := map[string][]spool.Record{claude.Host: days()}
+	sessions := map[string][]spool.Record{hook.HostClaude: days()}
 	for _, folder := range []string{"classic-session", "next-session", "sdk-session", "e2e-cli2/ok", "e2e-cli3/tools", "e2e-cli3/subagent"} {
 		sessions[folder] = stamped(t, recorded(t, folder, ""))
 	}
@@ -123,10 +122,10 @@ func TestPartIsReadOnce(t *testing.T) {
 	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m})
 	d.Window = 2000
 	read := 0
-	src := d.Sources[claude.Host]
+	src := d.Sources[hook.HostClaude]
 	src.Decode = hooked(src.Decode, func() { read++ })
 	src.Transcript = nil
-	d.Sources[claude.Host] = src
+	d.Sources[hook.HostClaude] = src
 	b.run(d, Pass{})
 	// Where an agent works on, the turns around it are read together.
 	if most := 2 * len(recs); read > most {
@@ -146,10 +145,10 @@ func TestWaitingRunsOfUnreadPartsAreCounted(t *testing.T) {
 	d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m})
 	d.Window = 1000
 	read := 0
-	src := d.Sources[claude.Host]
+	src := d.Sources[hook.HostClaude]
 	decode := src.Decode
 	src.Decode = func(r *spool.Record) ([]hook.Event, error) { read++; return decode(r) }
-	d.Sources[claude.Host] = src
+	d.Sources[hook.HostClaude] = src
 	if r := b.run(d, Pass{})["otlp"]; r.Waiting == 0 || read > len(recs)/2 {
 		t.Errorf("a hook's delivery: %s, %d records read of %d, want something waiting and the first part alone", mustJSON(r), read, len(recs))
 	}

@@ -98,8 +98,8 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 func (m *Machine) examined(st *Status) (names []string) {
 	if st != nil {
 		for _, h := range st.installed() {
-			if !slices.Contains(names, h.Program) {
-				names = append(names, h.Program)
+			if !slices.Contains(names, h.Agent.Program) {
+				names = append(names, h.Agent.Program)
 			}
 		}
 	}
@@ -205,7 +205,7 @@ const othersShown = 30 * 24 * time.Hour
 func (e *exam) others() {
 	for _, o := range e.Others {
 		name, word := agents.OtherName(o.Agent)
-		if e.Setup.Now().Sub(o.Last) > othersShown || slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Word == word }) {
+		if e.Setup.Now().Sub(o.Last) > othersShown || slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Agent.Word == word }) {
 			continue // an agent with hooks of its own records itself
 		}
 		text := fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded", name, o.Program, o.Last.Local().Format(time.DateOnly))

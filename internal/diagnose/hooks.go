@@ -17,15 +17,15 @@ func (e *exam) hooks() {
 		e.add(Problem, "no agent has hookspan's hooks, so nothing is recorded", "hookspan install finds your agents and installs the hooks")
 	}
 	for _, h := range e.st.agents {
-		for _, text := range h.Left {
-			e.add(Note, text, "hookspan install "+h.Word)
+		for _, text := range h.Report.Left {
+			e.add(Note, text, "hookspan install "+h.Agent.Word)
 		}
 		switch {
-		case !none && !h.Present():
-			if slices.Contains(e.st.WithoutHooks, h.Word) {
-				e.add(Note, h.Name+" is on this machine and has none of hookspan's hooks: it is not recorded", "hookspan install "+h.Word)
+		case !none && !h.Report.Present():
+			if slices.Contains(e.st.WithoutHooks, h.Agent.Word) {
+				e.add(Note, h.Agent.Name+" is on this machine and has none of hookspan's hooks: it is not recorded", "hookspan install "+h.Agent.Word)
 			}
-		case h.Settings:
+		case h.Agent.Settings:
 			e.settings(h)
 		default:
 			e.folders(h, none)
@@ -36,21 +36,21 @@ func (e *exam) hooks() {
 // folders checks an agent that reads hooks from folders. A folder of another
 // project needs no hooks. If no agent has hooks, that has been found already.
 func (e *exam) folders(h agentHooks, none bool) {
-	for _, s := range h.Sites {
+	for _, s := range h.Report.Sites {
 		if s.Present || none {
 			e.folder(h, s, none)
 		}
 	}
-	if h.Healthy() {
-		e.add(OK, h.Name+"'s hooks are installed", "")
+	if h.Report.Healthy() {
+		e.add(OK, h.Agent.Name+"'s hooks are installed", "")
 	}
-	for _, text := range slices.Concat(h.Warnings, h.Off) {
+	for _, text := range slices.Concat(h.Report.Warnings, h.Report.Off) {
 		e.add(Note, text, "")
 	}
 }
 
 func (e *exam) folder(h agentHooks, s install.Site, none bool) {
-	command := "hookspan install " + h.Word
+	command := "hookspan install " + h.Agent.Word
 	for _, g := range s.Groups() {
 		level, hint := Problem, command
 		switch g.State {
@@ -61,7 +61,7 @@ func (e *exam) folder(h agentHooks, s install.Site, none bool) {
 		case install.StateEdited:
 			hint = command + " --force writes it anew"
 		case install.StateOff:
-			hint = "switch it on in " + h.Name + "'s Hooks tab, or run " + command
+			hint = "switch it on in " + h.Agent.Name + "'s Hooks tab, or run " + command
 		}
 		if level != Problem || !none {
 			e.add(level, g.Names("hook")+" in "+s.Path+": "+string(g.State)+install.WithReason(g.Reason), hint)
@@ -72,36 +72,36 @@ func (e *exam) folder(h agentHooks, s install.Site, none bool) {
 // settings checks an agent that reads hooks from settings files. Of settings
 // without hookspan's hooks it only notes those that cannot be read.
 func (e *exam) settings(h agentHooks) {
-	if !h.Present() {
-		for _, s := range h.Sites {
+	if !h.Report.Present() {
+		for _, s := range h.Report.Sites {
 			if s.Err != nil {
-				e.add(Note, s.Err.Error(), h.Name+" ignores a file that it cannot read; hookspan install "+h.Word+" would refuse it")
+				e.add(Note, s.Err.Error(), h.Agent.Name+" ignores a file that it cannot read; hookspan install "+h.Agent.Word+" would refuse it")
 			}
 		}
 		return
 	}
-	for _, s := range h.Sites {
+	for _, s := range h.Report.Sites {
 		if s.Present {
 			e.settingsFile(h, s)
 		}
 	}
-	for _, why := range h.Off {
-		e.add(Problem, why, cmp.Or(h.OffHint, h.Name+" runs hooks again once that setting is gone"))
+	for _, why := range h.Report.Off {
+		e.add(Problem, why, cmp.Or(h.Report.OffHint, h.Agent.Name+" runs hooks again once that setting is gone"))
 	}
-	if h.Healthy() {
-		e.add(OK, h.Name+"'s hooks are installed", "")
+	if h.Report.Healthy() {
+		e.add(OK, h.Agent.Name+"'s hooks are installed", "")
 	}
-	for _, text := range h.Warnings {
+	for _, text := range h.Report.Warnings {
 		e.add(Note, text, "")
 	}
-	if h.Telemetry != "" {
-		e.add(Note, h.Name+" sends telemetry of its own too (CLAUDE_CODE_ENABLE_TELEMETRY in "+h.Telemetry+")",
+	if h.Report.Telemetry != "" {
+		e.add(Note, h.Agent.Name+" sends telemetry of its own too (CLAUDE_CODE_ENABLE_TELEMETRY in "+h.Report.Telemetry+")",
 			"its spans and hookspan's have different scope names; a backend that gets both shows tokens and costs twice")
 	}
 }
 
 func (e *exam) settingsFile(h agentHooks, s install.Site) {
-	command := "hookspan install " + h.Word
+	command := "hookspan install " + h.Agent.Word
 	if s.Kind == install.ScopeManaged {
 		command = "the administrator runs hookspan install --managed"
 	}
@@ -109,13 +109,13 @@ func (e *exam) settingsFile(h agentHooks, s install.Site) {
 		command += " --scope " + s.Kind + " --project " + s.Project
 	}
 	if s.Err != nil {
-		e.add(Problem, s.Err.Error(), h.Name+" runs no hooks from a file that it cannot read: fix it, then "+command)
+		e.add(Problem, s.Err.Error(), h.Agent.Name+" runs no hooks from a file that it cannot read: fix it, then "+command)
 		return
 	}
 	for _, state := range []install.State{install.StateOutdated, install.StateMissing, install.StateEdited} {
 		level, hint := Problem, command
 		if state == install.StateMissing && s.Count(state) == len(s.Hooks) {
-			hint += "; or, if you have taken the hooks out, hookspan uninstall " + h.Word
+			hint += "; or, if you have taken the hooks out, hookspan uninstall " + h.Agent.Word
 		}
 		if state == install.StateEdited {
 			level, hint = Note, command+" --force writes it anew"
@@ -137,18 +137,18 @@ func (e *exam) stripped() {
 	}
 	i := slices.IndexFunc(names, func(name string) bool { return cfg.Source(name) == config.Environment })
 	for _, h := range e.st.installed() {
-		strips := h.Name + " removes OTEL_* from what it gives its hooks"
+		strips := h.Agent.Name + " removes OTEL_* from what it gives its hooks"
 		hint := "set it in " + e.EnvFile
 		switch {
-		case !h.StripsOTel:
+		case !h.Agent.StripsOTel:
 		case i >= 0:
 			e.add(Problem, names[i]+" is set in the environment alone: "+strips+", so its traces do not go there by themselves", hint)
-		case h.Endpoint != "":
+		case h.Report.Endpoint != "":
 			level := Problem
-			if h.Telemetry != "" {
+			if h.Report.Telemetry != "" {
 				level = Note // it may be meant for the agent's own telemetry alone
 			}
-			e.add(level, "the OTLP endpoint in the env of "+h.Endpoint+" does not reach hookspan: "+strips, hint)
+			e.add(level, "the OTLP endpoint in the env of "+h.Report.Endpoint+" does not reach hookspan: "+strips, hint)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (e *exam) standard() {
 	if e.Setup.Config.OTLPOff() {
 		e.add(Note, "otlp is off: OTEL_TRACES_EXPORTER is none", "unset it, or name otlp in HOOKSPAN_EXPORTERS")
 	}
-	cline := slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Word == "cline" })
+	cline := slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Agent.Word == "cline" })
 	set := e.Setup.Config.Source("OTEL_TRACES_EXPORTER") == config.Environment && !strings.EqualFold(e.Setup.Config.TracesExporter, "none")
 	if cline && set {
 		e.add(Note, "OTEL_TRACES_EXPORTER is set here: a Cline that is started with it also sends traces of its own, which go to Cline's collector",

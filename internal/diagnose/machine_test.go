@@ -17,7 +17,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
@@ -219,8 +219,8 @@ func workingMachine(t *testing.T, out *strings.Builder, runs func(string) (strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.event(sp, cline.Host, "s1", "TaskStart", `{"clineVersion":"4.0.12","hookName":"TaskStart","taskId":"s1","taskStart":{"taskMetadata":{"taskId":"s1","ulid":"u","initialTask":"go on"}}}`)
-	l.deliver(sp, cline.Host, "s1", "otlp", func(s *deliver.State) { s.Runs, s.Spans, s.Rejected = 2, 7, 1 })
+	l.event(sp, hook.HostCline, "s1", "TaskStart", `{"clineVersion":"4.0.12","hookName":"TaskStart","taskId":"s1","taskStart":{"taskMetadata":{"taskId":"s1","ulid":"u","initialTask":"go on"}}}`)
+	l.deliver(sp, hook.HostCline, "s1", "otlp", func(s *deliver.State) { s.Runs, s.Spans, s.Rejected = 2, 7, 1 })
 	l.times(sp)
 	st, err := store.Open(t.Context(), l.Setup.Config.StorePath())
 	if err != nil {
@@ -228,7 +228,7 @@ func workingMachine(t *testing.T, out *strings.Builder, runs func(string) (strin
 	}
 	st.Now = l.Setup.Now
 	root := &tracepb.Span{TraceId: []byte("0123456789abcdef"), SpanId: []byte("01234567"), StartTimeUnixNano: otlp.UnixNano(before(time.Hour)), EndTimeUnixNano: otlp.UnixNano(before(time.Minute)), Attributes: []*commonpb.KeyValue{
-		otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, cline.Host), otlp.String(otelmap.KeyEvidence, otelmap.EvidencePartial),
+		otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, hook.HostCline), otlp.String(otelmap.KeyEvidence, otelmap.EvidencePartial),
 	}}
 	if err := errors.Join(st.UploadTraces(t.Context(), []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{root}}}}}), st.Close(), sp.Close()); err != nil {
 		t.Fatal(err)
@@ -256,15 +256,15 @@ func brokenMachine(t *testing.T, out *strings.Builder, runs func(string) (string
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.event(sp, cline.Host, "s1", "TaskStart", `no JSON`)
-	l.event(sp, cline.Host, "s1", "", `no JSON either, and long enough to be cut where it would fill the line`)
-	l.event(sp, cline.Host, "s2", "Other", `{"hookName":"Other"}`)
+	l.event(sp, hook.HostCline, "s1", "TaskStart", `no JSON`)
+	l.event(sp, hook.HostCline, "s1", "", `no JSON either, and long enough to be cut where it would fill the line`)
+	l.event(sp, hook.HostCline, "s2", "Other", `{"hookName":"Other"}`)
 	l.event(sp, "stranger", "s3", "Start", `{}`)
-	l.deliver(sp, cline.Host, "s1", "store", func(s *deliver.State) {
+	l.deliver(sp, hook.HostCline, "s1", "store", func(s *deliver.State) {
 		s.Offset = 0
 		s.Attempts, s.NextTry, s.LastError = 3, testNow.Add(time.Hour), "database is locked"
 	})
-	l.deliver(sp, cline.Host, "s2", "store", func(s *deliver.State) {
+	l.deliver(sp, hook.HostCline, "s2", "store", func(s *deliver.State) {
 		s.Attempts, s.NextTry, s.LastError = 1, testNow.Add(time.Minute), "disk is full"
 		s.Parked = []deliver.Parked{{At: before(time.Hour), Error: "400"}, {At: before(time.Minute), Elsewhere: true}}
 	})
@@ -288,9 +288,9 @@ func unreadableMachine(t *testing.T, out *strings.Builder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.event(sp, cline.Host, "s1", "TaskStart", `{}`)
-	l.deliver(sp, cline.Host, "s1", "store", func(*deliver.State) {})
-	s, err := sp.Session(spool.SessionKey(cline.Host, "s1"))
+	l.event(sp, hook.HostCline, "s1", "TaskStart", `{}`)
+	l.deliver(sp, hook.HostCline, "s1", "store", func(*deliver.State) {})
+	s, err := sp.Session(spool.SessionKey(hook.HostCline, "s1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,11 +348,11 @@ func TestTheLastRejectionIsTheLatest(t *testing.T) {
 	}
 	sessions := []string{"a", "b", "c"}
 	slices.SortFunc(sessions, func(x, y string) int {
-		return strings.Compare(fmt.Sprint(spool.SessionKey(cline.Host, x)), fmt.Sprint(spool.SessionKey(cline.Host, y)))
+		return strings.Compare(fmt.Sprint(spool.SessionKey(hook.HostCline, x)), fmt.Sprint(spool.SessionKey(hook.HostCline, y)))
 	})
 	for i, session := range sessions {
-		l.event(sp, cline.Host, session, "TaskStart", `{}`)
-		l.deliver(sp, cline.Host, session, "otlp", func(s *deliver.State) {
+		l.event(sp, hook.HostCline, session, "TaskStart", `{}`)
+		l.deliver(sp, hook.HostCline, session, "otlp", func(s *deliver.State) {
 			s.Parked = []deliver.Parked{{At: before(time.Duration(i+1) * time.Hour), Error: fmt.Sprintf("40%d", i)}}
 			s.Attempts, s.NextTry, s.LastError = 1, testNow.Add(time.Duration(i+1)*time.Minute), fmt.Sprintf("50%d", i)
 		})
@@ -385,7 +385,7 @@ func TestDoctorCutsBetweenLetters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.event(sp, cline.Host, "s1", "TaskStart", strings.Repeat("x", n)+strings.Repeat("語", 40))
+		l.event(sp, hook.HostCline, "s1", "TaskStart", strings.Repeat("x", n)+strings.Repeat("語", 40))
 		if err := sp.Close(); err != nil {
 			t.Fatal(err)
 		}

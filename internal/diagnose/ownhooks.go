@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	installcline "github.com/hookspan/hookspan/internal/install/cline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/userhooks"
@@ -26,11 +26,11 @@ func (e *exam) ownHooks() {
 	for _, s := range e.Own.Sources {
 		e.hooksFile(s)
 	}
-	if i := slices.IndexFunc(e.st.agents, func(h agentHooks) bool { return h.Host == cline.Host }); i >= 0 && len(e.Own.Sources.Handlers()) > 0 {
+	if i := slices.IndexFunc(e.st.agents, func(h agentHooks) bool { return h.Agent.Host == hook.HostCline }); i >= 0 && len(e.Own.Sources.Handlers()) > 0 {
 		for _, line := range e.st.OwnHooksRun {
 			e.add(Note, "your hooks: "+line, "")
 		}
-		e.guard(installcline.ReachOf(e.st.agents[i].Report, e.Dir))
+		e.guard(installcline.HostsOf(e.st.agents[i].Report, e.Dir))
 	}
 	recent := slices.DeleteFunc(slices.Clone(e.Own.Problems), func(n userhooks.Noted) bool { return e.Setup.Now().Sub(n.Last) > logDay })
 	for _, n := range recent[max(0, len(recent)-shownHookProblems):] {
@@ -43,16 +43,16 @@ func (e *exam) ownHooks() {
 }
 
 // guard looks for hooks that do not run because Cline has no hook file for them.
-func (e *exam) guard(in installcline.Reach) {
+func (e *exam) guard(in installcline.Hosts) {
 	const command = "hookspan install cline"
 	const none = "none of your hooks runs: Cline has no hookspan hook file"
 	const partly = "your hooks run before tool calls (PreToolUse), but not in Cline in editors and the CLI 2: "
 	switch guard := e.Own.Sources.Guard(); {
-	case !in.Any && guard:
+	case !in.Any() && guard:
 		e.add(Problem, none, command+" --pre-tool-use; its --help says what that costs in editors and the CLI 2")
-	case !in.Any:
+	case !in.Any():
 		e.add(Problem, none, command)
-	case !guard || in.Editors:
+	case !guard || in.Guard():
 	case in.Foreign:
 		e.add(Problem, partly+"a PreToolUse hook file there is not hookspan's", command+" --pre-tool-use --chain runs it and your hooks")
 	default:

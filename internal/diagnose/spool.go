@@ -7,7 +7,6 @@ import (
 	"io/fs"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/spool"
@@ -18,7 +17,7 @@ func (e *exam) spool() {
 	if missing(e.Setup.Config.SpoolDir()) {
 		hint := "use your agent once"
 		for _, h := range e.st.installed() {
-			if h.Host == cline.Host {
+			if h.Agent.Host == hook.HostCline {
 				hint += "; if Cline stores no event then, reload the editor's window"
 			}
 		}

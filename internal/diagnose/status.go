@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
@@ -187,8 +187,8 @@ type Destination struct {
 
 // agentHooks is the state of one agent's hooks.
 type agentHooks struct {
-	agents.Agent
-	*install.Report
+	Agent  agents.Agent
+	Report *install.Report
 }
 
 // switchedOff is Destination.Off of an otlp destination that the user does not want.
@@ -292,7 +292,7 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 		}
 	}
 	present := st.installed()
-	st.HooksHealthy = len(present) > 0 && !slices.ContainsFunc(present, func(h agentHooks) bool { return !h.Healthy() })
+	st.HooksHealthy = len(present) > 0 && !slices.ContainsFunc(present, func(h agentHooks) bool { return !h.Report.Healthy() })
 	for _, s := range m.Own.Sources {
 		o := OwnHooksFile{Path: s.Path, Trusted: s.Trusted, Error: errorText(s.Err)}
 		if s.File != nil {
@@ -301,7 +301,7 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 		st.OwnHooks = append(st.OwnHooks, o)
 	}
 	for _, h := range st.agents {
-		if h.Host == cline.Host {
+		if h.Agent.Host == hook.HostCline {
 			st.OwnHooksRun = installcline.HostsOf(h.Report, m.Dir).Summary(hookfile.EventsOf(m.Own.Sources.Handlers()))
 		}
 	}
@@ -335,29 +335,27 @@ func errorText(err error) string {
 
 func (st *Status) addHooks(h agentHooks) {
 	st.agents = append(st.agents, h)
-	about := AgentStatus{Agent: h.Word, Name: h.Name, Hooks: "faulty"}
+	about := AgentStatus{Agent: h.Agent.Word, Name: h.Agent.Name, Hooks: "faulty"}
 	switch {
-	case !h.Present():
+	case !h.Report.Present():
 		about.Hooks = "none"
-	case len(h.Off) > 0:
-		about.Hooks, about.Off = "off", h.Off
-	case h.Healthy():
+	case len(h.Report.Off) > 0:
+		about.Hooks, about.Off = "off", h.Report.Off
+	case h.Report.Healthy():
 		about.Hooks = "installed"
 	}
-	for _, s := range h.Sites {
-		about.Managed = about.Managed || s.Kind == install.ScopeManaged
-	}
+	about.Managed = slices.ContainsFunc(h.Report.Sites, func(s install.Site) bool { return s.Kind == install.ScopeManaged })
 	st.Agents = append(st.Agents, about)
-	for _, s := range h.Sites {
-		if h.Settings {
+	for _, s := range h.Report.Sites {
+		if h.Agent.Settings {
 			st.Settings = append(st.Settings, SettingsFile{
-				Agent: h.Word, Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
+				Agent: h.Agent.Word, Scope: s.Kind, Path: s.Path, Installed: s.Count(install.StateInstalled), Outdated: s.Count(install.StateOutdated),
 				Edited: s.Count(install.StateEdited), Missing: s.Count(install.StateMissing), Error: errorText(s.Err),
 			})
 			continue
 		}
 		for _, x := range s.Hooks {
-			if x.State != install.StateMissing || h.Present() {
+			if x.State != install.StateMissing || h.Report.Present() {
 				st.Hooks = append(st.Hooks, x)
 			}
 		}
@@ -366,7 +364,7 @@ func (st *Status) addHooks(h agentHooks) {
 
 // installed returns the agents that have hookspan's hooks.
 func (st *Status) installed() []agentHooks {
-	return slices.DeleteFunc(slices.Clone(st.agents), func(h agentHooks) bool { return !h.Present() })
+	return slices.DeleteFunc(slices.Clone(st.agents), func(h agentHooks) bool { return !h.Report.Present() })
 }
 
 // destination describes a destination, without the sessions in the spool.
@@ -381,7 +379,8 @@ func (m *Machine) destination(ctx context.Context, name string) Destination {
 		return d
 	}
 	last, other := m.Setup.LastAnswer(name)
-	if d.elsewhere = other; last != nil {
+	d.elsewhere = other
+	if last != nil {
 		d.Tried, d.Taken, d.Error, d.Denials = last.Tried, last.Taken, last.Error, last.Denials
 		d.clock = pipeline.ClockText(last.Clock)
 	}

@@ -136,7 +136,7 @@ func (st *Status) Text(l Look) string {
 		printf(Problem, "no agent has hookspan's hooks: hookspan install\n\n")
 	}
 	for _, h := range present {
-		text := h.Text()
+		text := h.Report.Text()
 		if l.Marks {
 			lines := strings.Split("    "+strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    "), "\n")
 			for i, line := range lines {
@@ -144,9 +144,9 @@ func (st *Status) Text(l Look) string {
 				column := len(line) - len(body)
 				lines[i] = line[:column] + l.fold(body, column)
 			}
-			text = h.Name + "\n" + strings.Join(lines, "\n") + "\n"
+			text = h.Agent.Name + "\n" + strings.Join(lines, "\n") + "\n"
 		}
-		printf(right(h.Healthy()), "%s\n", text)
+		printf(right(h.Report.Healthy()), "%s\n", text)
 	}
 	without := len(st.WithoutHooks)
 	if len(present) == 0 {

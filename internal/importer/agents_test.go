@@ -1,9 +1,9 @@
 package importer
 
 import (
+	"slices"
+
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
 	clinefiles "github.com/hookspan/hookspan/internal/transcript/cline"
@@ -11,8 +11,8 @@ import (
 
 // The agents and dialects of the tests.
 const (
-	HostCline      = cline.Host
-	HostClaude     = claude.Host
+	HostCline      = hook.HostCline
+	HostClaude     = hook.HostClaude
 	DialectClassic = clinefiles.DialectClassic
 	DialectSDK     = clinefiles.DialectSDK
 	DialectClaude  = claudefiles.Dialect
@@ -36,5 +36,5 @@ func session(id, dialect string) transcript.Session {
 
 // Events returns the events of a session's transcript.
 func Events(host, dialect string, tr *hook.Transcript) []hook.Event {
-	return agent(host).Events(dialect, tr)
+	return slices.Collect(agent(host).Events(dialect, tr))
 }

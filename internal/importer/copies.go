@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // requestKeys are the requests that the local store had, or had removed, when they were
@@ -59,7 +59,7 @@ func (k *requestKeys) judge(run *tracepb.ResourceSpans) (v verdict, copies []req
 			rest = true
 			continue
 		}
-		copies = append(copies, request{otlp.Text(s.GetAttributes(), otelmap.KeyResponseID), otlp.End(s)})
+		copies = append(copies, request{step.Of(s).ResponseID(), otlp.End(s)})
 	}
 	if rest || len(copies) == 0 {
 		return isNew, copies

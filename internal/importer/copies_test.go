@@ -3,6 +3,7 @@ package importer
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,7 +41,7 @@ func TestACopyAfterHooksAddsNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				events := c.agent.Events(s.Dialect, tr)
+				events := slices.Collect(c.agent.Events(s.Dialect, tr))
 				for i := range events { // hooks are a little later than the rows
 					events[i].StoredAt = events[i].StoredAt.Add(time.Millisecond)
 				}

@@ -246,7 +246,7 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 }
 
 // builder returns a builder with the events of a session's transcript.
-func (im *Importer) builder(s *Session, tr *hook.Transcript, events []hook.Event) (b *otelmap.Builder, m deliver.Memory, err error) {
+func (im *Importer) builder(s *Session, tr *hook.Transcript, events iter.Seq[hook.Event]) (b *otelmap.Builder, m deliver.Memory, err error) {
 	o := im.Deliverer.Map
 	if im.Deliverer.Memory != nil {
 		if m, err = im.Deliverer.Memory(nil); err != nil {
@@ -262,7 +262,7 @@ func (im *Importer) builder(s *Session, tr *hook.Transcript, events []hook.Event
 		b.LinkTo(tr.Origin, tr.OriginTurn, "")
 	}
 	b.In(tr.Repository)
-	for _, e := range events {
+	for e := range events {
 		if m != nil {
 			m.At(e.Offset)
 		}
@@ -274,7 +274,7 @@ func (im *Importer) builder(s *Session, tr *hook.Transcript, events []hook.Event
 // recorded are the events of a session that hooks would have recorded: not those in the
 // directories of projects that switch recording off.
 type recorded struct {
-	list []hook.Event
+	list iter.Seq[hook.Event]
 	// left is 1 for a session of which events are left out, none reports that all are.
 	left int
 	none bool
@@ -290,9 +290,9 @@ func (im *Importer) events(s *Session, tr *hook.Transcript) recorded {
 	if !slices.ContainsFunc(tr.Moves, func(m hook.Move) bool { return im.off(m.Cwd) }) {
 		return recorded{list: all}
 	}
-	list := slices.DeleteFunc(all, func(e hook.Event) bool { return im.off(e.Cwd) })
+	list := slices.DeleteFunc(slices.Collect(all), func(e hook.Event) bool { return im.off(e.Cwd) })
 	tr.Leave(im.off)
-	return recorded{list, 1, len(list) == 0}
+	return recorded{slices.Values(list), 1, len(list) == 0}
 }
 
 // mappedOnce is the largest number of a session's runs that are all in memory at once.
@@ -311,7 +311,7 @@ func (im *Importer) off(dir string) bool {
 
 // runs finds those of the runs of the session with an index that are to be imported. Of a
 // run that another session has in part the rest is.
-func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, events []hook.Event, near *neighbours, i int) (unreadable, err error) {
+func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, events iter.Seq[hook.Event], near *neighbours, i int) (unreadable, err error) {
 	before := f.skipped
 	copies, unreadable, err := im.newRuns(ctx, f, tr, events, near, i)
 	if len(copies) == 0 || unreadable != nil || err != nil {
@@ -325,7 +325,7 @@ func (im *Importer) runs(ctx context.Context, f *findings, tr *hook.Transcript, 
 }
 
 // newRuns finds the runs. copies are the requests that other sessions have of these.
-func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcript, events []hook.Event, near *neighbours, i int) (copies []request, unreadable, err error) {
+func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcript, events iter.Seq[hook.Event], near *neighbours, i int) (copies []request, unreadable, err error) {
 	now := im.Deliverer.Now()
 	b, memory, err := im.builder(f.session, tr, events)
 	if err != nil {

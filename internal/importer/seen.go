@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -229,7 +230,7 @@ func (s *seen) judgeRoot(ctx context.Context, root *tracepb.Span, ended time.Tim
 	if !s.captured.IsZero() && !ended.Before(s.captured) {
 		return isLogged, nil
 	}
-	dir := otlp.Text(root.GetAttributes(), otelmap.KeyWorkingDirectory)
+	dir := step.Of(root).Directory()
 	if s.prefix == "" || s.known == nil || dir == "" {
 		return isNew, nil
 	}

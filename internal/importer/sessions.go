@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Sessions lists an agent's sessions on this machine, the oldest first.
@@ -129,7 +130,7 @@ func setResource(run *tracepb.ResourceSpans, attr *commonpb.KeyValue) {
 		r.Attributes = otlp.Set(r.Attributes, attr)
 	}
 	for s := range otlp.Spans([]*tracepb.ResourceSpans{run}) {
-		if attr.GetKey() == otelmap.KeyUser && otlp.Find(s.Attributes, otelmap.KeyOutcome) != nil {
+		if attr.GetKey() == otelmap.KeyUser && step.Of(s).Kind() == step.KindRun {
 			s.Attributes = otlp.Set(s.Attributes, attr)
 		}
 	}

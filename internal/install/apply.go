@@ -233,7 +233,7 @@ func (a Action) chain() error {
 	case err != nil:
 		return undo(moveAside(a))
 	}
-	if err := replace(a); err != nil {
+	if err := atomicfile.Write(a.Path, a.Content, atomicfile.Options{Mode: a.Mode}); err != nil {
 		return undo(errors.Join(err, os.Remove(a.Chained)))
 	}
 	return nil
@@ -283,8 +283,4 @@ func create(a Action) error {
 		return ErrChanged
 	}
 	return err
-}
-
-func replace(a Action) error {
-	return atomicfile.Write(a.Path, a.Content, atomicfile.Options{Mode: a.Mode})
 }

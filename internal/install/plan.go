@@ -307,6 +307,15 @@ func indent(text []byte) []byte {
 	return b.Bytes()
 }
 
+// EditedReason says why a file of hookspan's stays whose bytes are not those of a version up
+// to the newest.
+func EditedReason(version, newest int) string {
+	if version > newest {
+		return fmt.Sprintf("was written by a newer hookspan (v%d) and stays as it is (--force takes it over)", version)
+	}
+	return "was written by hookspan and edited since; it stays as it is (--force takes it over)"
+}
+
 // WithReason is what follows a name in a line of text: nothing, or the reason.
 func WithReason(reason string) string {
 	if reason == "" {

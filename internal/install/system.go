@@ -106,6 +106,9 @@ type OptionError struct{ error }
 // Optionf returns an OptionError.
 func Optionf(format string, args ...any) error { return OptionError{fmt.Errorf(format, args...)} }
 
+// ShellWord makes a word of a POSIX shell of any text without NUL.
+func ShellWord(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
 // Env returns a variable's trimmed value.
 func (s System) Env(name string) string {
 	if s.Getenv == nil {

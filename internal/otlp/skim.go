@@ -7,9 +7,10 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
-// Skimmer decodes of encoded spans what a list of many needs: ids, name, times,
+// Skimmer decodes of encoded spans what a list of many needs: ids, name, times, flags,
 // status, and chosen attributes of spans and of their events. It takes a
 // tenth of the time of a whole decoding, because it skips texts and uses one span
 // again and again.
@@ -33,10 +34,10 @@ type attribute struct {
 	text   commonpb.AnyValue_StringValue
 	number commonpb.AnyValue_IntValue
 	real   commonpb.AnyValue_DoubleValue
+	flag   commonpb.AnyValue_BoolValue
 }
 
-// NewSkimmer returns a skimmer that keeps the attributes of keys, with their values if they
-// are strings, integers or floating-point numbers.
+// NewSkimmer returns a skimmer that keeps the attributes of keys.
 func NewSkimmer(keys []string) *Skimmer {
 	k := &Skimmer{keys: make(map[string]bool), texts: make(map[string]string)}
 	for _, name := range keys {
@@ -68,7 +69,7 @@ func (k *Skimmer) string(b []byte) string {
 // Span decodes a message. The span is valid until the next call; its texts stay valid.
 func (k *Skimmer) Span(message []byte) (*tracepb.Span, error) {
 	s := &k.span
-	s.SpanId, s.ParentSpanId, s.Name, s.StartTimeUnixNano, s.EndTimeUnixNano = nil, nil, "", 0, 0
+	s.SpanId, s.ParentSpanId, s.Flags, s.Name, s.StartTimeUnixNano, s.EndTimeUnixNano = nil, nil, 0, "", 0, 0
 	s.Attributes, s.Events, s.Status = s.Attributes[:0], s.Events[:0], nil
 	k.used, k.usedEvts = 0, 0
 	ok := fields(message, func(n protowire.Number, v uint64, b []byte) bool {
@@ -99,6 +100,8 @@ func (k *Skimmer) Span(message []byte) (*tracepb.Span, error) {
 				}
 				return true
 			})
+		case 16:
+			s.Flags = uint32(v) //nolint:gosec // as encoded
 		}
 		return true
 	})
@@ -124,6 +127,10 @@ func fields(message []byte, f func(n protowire.Number, v uint64, b []byte) bool)
 			v, n = protowire.ConsumeVarint(message)
 		case protowire.Fixed64Type:
 			v, n = protowire.ConsumeFixed64(message)
+		case protowire.Fixed32Type:
+			var short uint32
+			short, n = protowire.ConsumeFixed32(message)
+			v = uint64(short)
 		case protowire.BytesType:
 			b, n = protowire.ConsumeBytes(message)
 		default:
@@ -164,6 +171,9 @@ func (k *Skimmer) attribute(to *[]*commonpb.KeyValue, message []byte) bool {
 		case 1:
 			a.text.StringValue = k.string(b)
 			a.value.Value = &a.text
+		case 2:
+			a.flag.BoolValue = v != 0
+			a.value.Value = &a.flag
 		case 3:
 			a.number.IntValue = int64(v) //nolint:gosec // as encoded
 			a.value.Value = &a.number
@@ -171,7 +181,10 @@ func (k *Skimmer) attribute(to *[]*commonpb.KeyValue, message []byte) bool {
 			a.real.DoubleValue = math.Float64frombits(v)
 			a.value.Value = &a.real
 		default:
-			a.value.Value = nil
+			var v commonpb.AnyValue
+			if proto.Unmarshal(value, &v) == nil {
+				a.value.Value = v.Value
+			}
 		}
 		return true
 	})

@@ -30,10 +30,10 @@ func TestSkimmerKeepsWhatIsChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := NewSkimmer([]string{"tool", "count", "cost", "list"})
+	k := NewSkimmer([]string{"tool", "count", "cost", "odd", "list"})
 	want := &tracepb.Span{
-		SpanId: bytes.Repeat([]byte{8}, 8), ParentSpanId: bytes.Repeat([]byte{9}, 8), Name: "execute_tool", StartTimeUnixNano: 1 << 60, EndTimeUnixNano: 1<<60 + 5,
-		Attributes: []*commonpb.KeyValue{String("tool", "bash"), Int("count", -3), Float("cost", 0.25), {Key: "list", Value: &commonpb.AnyValue{}}},
+		SpanId: bytes.Repeat([]byte{8}, 8), ParentSpanId: bytes.Repeat([]byte{9}, 8), Flags: 0x101, Name: "execute_tool", StartTimeUnixNano: 1 << 60, EndTimeUnixNano: 1<<60 + 5,
+		Attributes: []*commonpb.KeyValue{String("tool", "bash"), Int("count", -3), Float("cost", 0.25), Bool("odd", true), Strings("list", []string{"x"})},
 		Events:     []*tracepb.Span_Event{{Name: "hook", TimeUnixNano: 1<<60 + 1, Attributes: []*commonpb.KeyValue{String("tool", "deny")}}, {Name: "note"}},
 		Status:     &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "exit code 1"},
 	}
@@ -76,7 +76,7 @@ func FuzzSkimmer(f *testing.F) {
 		if err != nil {
 			t.Fatalf("not read: %v", err)
 		}
-		if got.GetName() != want.GetName() || !bytes.Equal(got.GetSpanId(), want.GetSpanId()) || got.GetStartTimeUnixNano() != want.GetStartTimeUnixNano() ||
+		if got.GetName() != want.GetName() || !bytes.Equal(got.GetSpanId(), want.GetSpanId()) || got.GetStartTimeUnixNano() != want.GetStartTimeUnixNano() || got.GetFlags() != want.GetFlags() ||
 			!proto.Equal(got.GetStatus(), want.GetStatus()) || len(got.GetEvents()) != len(want.GetEvents()) || Text(got.GetAttributes(), "tool") != Text(want.GetAttributes(), "tool") {
 			t.Errorf("got %v, want %v", got, &want)
 		}

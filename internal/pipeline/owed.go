@@ -90,7 +90,8 @@ func (p *Pipeline) owedTo(ctx context.Context, dst *deliver.Destination, pass de
 	})
 	res.OwedElsewhere += all - len(owed)
 	if waits := p.waits(dst, pass, res); len(owed) == 0 || waits != nil {
-		if res.Waiting += len(owed); len(owed) > 0 && p.setup.ByHand {
+		res.Waiting += len(owed)
+		if len(owed) > 0 && p.setup.ByHand {
 			res.Errors = append(res.Errors, waits.Error())
 		}
 		return nil
@@ -119,7 +120,8 @@ func (p *Pipeline) owedTo(ctx context.Context, dst *deliver.Destination, pass de
 		res.Runs, res.Spans, kept = res.Runs+sent.Traces, res.Spans+sent.Spans, kept+len(sent.Denied)
 		res.Errors = append(res.Errors, slices.DeleteFunc(sent.Errors, func(text string) bool { return slices.Contains(res.Errors, text) })...)
 		err = errors.Join(err, p.Store.Settle(context.WithoutCancel(ctx), dst.Name, answered))
-		if owed = owed[n-sent.Left:]; sent.Left > 0 {
+		owed = owed[n-sent.Left:]
+		if sent.Left > 0 {
 			break
 		}
 	}

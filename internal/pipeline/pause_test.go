@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
@@ -44,7 +44,7 @@ func TestRetryAfterHoldsForAllSessions(t *testing.T) {
 		session := fmt.Sprintf("s%d", n)
 		for _, event := range []string{"UserPromptSubmit", "Stop"} {
 			payload := fmt.Sprintf(`{"session_id":%q,"prompt_id":"p","hook_event_name":%q,"prompt":"x"}`, session, event)
-			if err := sp.Append(&spool.Record{Host: claude.Host, Session: session, Event: event, At: now, Settings: terms.String(), Payload: []byte(payload)}); err != nil {
+			if err := sp.Append(&spool.Record{Host: hook.HostClaude, Session: session, Event: event, At: now, Settings: terms.String(), Payload: []byte(payload)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -52,7 +52,7 @@ func TestRetryAfterHoldsForAllSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		now = now.Add(5 * time.Second)
-		if r := deliverAll(deliver.Pass{Sessions: []spool.Key{spool.SessionKey(claude.Host, session)}}); r.Waiting != 1 {
+		if r := deliverAll(deliver.Pass{Sessions: []spool.Key{spool.SessionKey(hook.HostClaude, session)}}); r.Waiting != 1 {
 			t.Errorf("session %d: %+v, want it waiting", n, r)
 		}
 	}

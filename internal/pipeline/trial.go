@@ -76,7 +76,8 @@ func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*trac
 	if err == nil && !d.Local {
 		answer += servedBy(within, t.Target)
 	}
-	if t.OK, t.Answer = err == nil, answer; err != nil {
+	t.OK, t.Answer = err == nil, answer
+	if err != nil {
 		t.Answer = strings.TrimPrefix(deliver.WithoutName(termtext.Message(err), d.Name), t.Target+": ")
 	}
 	return t

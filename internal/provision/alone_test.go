@@ -12,7 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // TestInstallsBesideUninstalls draws pairs of an install and an uninstall that run at once:

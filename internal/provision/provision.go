@@ -156,12 +156,12 @@ func (m Machine) GuardInPlace(ctx context.Context, project string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	return cline.ReachOf(report, project).Editors, nil
+	return cline.HostsOf(report, project).Guard(), nil
 }
 
 // Found is an agent on this machine.
 type Found struct {
-	agents.Agent
+	Agent agents.Agent
 	// Where is what shows that it is here.
 	Where string
 	// Installed reports that its hooks are in place, Off that it does not run them.
@@ -195,12 +195,12 @@ func (m Machine) Agents(ctx context.Context) (found []Found, passed []lookpath.P
 
 // Past are the sessions that an agent has in its own files.
 type Past struct {
-	agents.Agent
+	Agent    agents.Agent
 	Sessions int
 }
 
 // String says how many sessions there are of which agent.
-func (p Past) String() string { return termtext.Plural(p.Sessions, "session") + " of " + p.Name }
+func (p Past) String() string { return termtext.Plural(p.Sessions, "session") + " of " + p.Agent.Name }
 
 // PastSessions returns the agents that have sessions on this machine. What cannot be read
 // counts, with no session: the import reports it.

@@ -122,7 +122,8 @@ func (m Machine) reconcile(ctx context.Context, r *Receipt, agent agents.Agent, 
 			return err
 		}
 		o.PreToolUse = o.ForHooks
-		if r.State = installed; own {
+		r.State = installed
+		if own {
 			r.State = updated
 		}
 	}

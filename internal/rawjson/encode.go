@@ -60,7 +60,8 @@ func AppendString(to []byte, s string) []byte {
 			}
 			fallthrough
 		case c < ' ':
-			return append(to[:begin], Encode(s)...) // which is rare
+			rare, _ := MarshalIndent(s, "") // Texts always encode.
+			return append(to[:begin], rare...)
 		case c != '"' && c != '\\':
 			continue
 		}
@@ -109,6 +110,9 @@ type encoder struct {
 func (e *encoder) value(v any) error {
 	begin := e.out.Len()
 	switch v := v.(type) {
+	case string:
+		e.out.Write(AppendString(e.out.AvailableBuffer(), v))
+		return nil
 	case Ordered:
 		e.object(v)
 		return nil

@@ -36,8 +36,9 @@ func TestAppendStringIsEncode(t *testing.T) {
 			"\n", "\t", "\r", "\b", "\x00", "\x7f", `"`, `\`, "<&>", "…", "é", "\u2028", "\u2029", "\ufffd", "\xff", "\xe2\x80", "😀", "plain",
 		}))).Draw(t, "parts")
 		s := strings.Join(parts, "")
-		if got, want := string(AppendString([]byte("x"), s)), "x"+Encode(s); got != want {
-			t.Errorf("AppendString(%q) = %s, want %s", s, got, want)
+		want, err := MarshalIndent(s, "")
+		if got := AppendString([]byte("x"), s); err != nil || string(got) != "x"+string(want) || Encode(s) != string(want) {
+			t.Errorf("AppendString(%q) = %s, want %s; %v", s, got, want, err)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -47,7 +48,7 @@ func Shorten(text string, l Limit) (short string, left int) {
 	keep := min(most, l.Each)
 	s := shortener{limit: l, whole: v, keep: keep, elements: most, members: most}
 	if s.fits() {
-		return s.out, 0
+		return string(s.out), 0
 	}
 	least := min(keep, cmp.Or(l.Least, 12))
 	s.keep = least
@@ -68,9 +69,9 @@ func Shorten(text string, l Limit) (short string, left int) {
 		s.raise(&s.keep, 0, least)
 	}
 	if s.fits() {
-		return s.out, s.left
+		return string(s.out), s.left
 	}
-	if empty := s.out[:1] + s.out[len(s.out)-1:]; len(empty) <= l.Max && strings.ContainsAny(empty, "{[") {
+	if empty := string(s.out[:1]) + string(s.out[len(s.out)-1:]); len(empty) <= l.Max && strings.ContainsAny(empty, "{[") {
 		return empty, s.left
 	}
 	return "", 0
@@ -83,7 +84,7 @@ type shortener struct {
 	// keep bounds strings, elements and members how many of them stay.
 	keep, elements, members int
 
-	out  string
+	out  []byte
 	left int
 }
 
@@ -97,22 +98,26 @@ func (s *shortener) raise(bound *int, least, most int) {
 
 // fits writes the text and reports whether it is within the limit.
 func (s *shortener) fits() bool {
-	s.left = 0
-	s.out = Encode(s.value(s.whole))
-	return len(s.out) <= s.limit.Max || s.limit.Characters && utf8.RuneCountInString(s.out) <= s.limit.Max
+	s.out, s.left = s.out[:0], 0
+	s.write(s.whole)
+	return len(s.out) <= s.limit.Max || s.limit.Characters && utf8.RuneCount(s.out) <= s.limit.Max
 }
 
-func (s *shortener) value(v any) any {
+func (s *shortener) write(v any) {
+	n := 0 // how many are left out
 	switch v := v.(type) {
 	case string:
-		return s.limit.cut(v, s.keep)
+		s.out = AppendString(s.out, s.limit.cut(v, s.keep))
+	case json.Number:
+		s.out = append(s.out, v...)
 	case []any:
-		out := make([]any, 0, min(len(v), s.elements+1))
-		for _, e := range v[:min(len(v), s.elements)] {
-			out = append(out, s.value(e))
+		kept := min(len(v), s.elements)
+		s.out = append(s.out, '[')
+		for i, e := range v[:kept] {
+			s.comma(i)
+			s.write(e)
 		}
-		n := 0
-		for _, e := range v[len(out):] {
+		for _, e := range v[kept:] {
 			f := Field{}
 			if o, _ := e.(Ordered); len(o) == 1 {
 				f = o[0]
@@ -120,25 +125,42 @@ func (s *shortener) value(v any) any {
 			n += weight(f)
 		}
 		if n > 0 {
-			out = append(out, Ordered{{ellipsis, n}})
+			s.comma(kept)
+			s.out = append(appendCount(append(s.out, '{'), n), '}')
 		}
-		s.left += n
-		return out
+		s.out = append(s.out, ']')
 	case Ordered:
-		out, n := make(Ordered, 0, min(len(v), s.members+1)), 0
-		for _, f := range v[:min(len(v), s.members)] {
-			out = append(out, Field{f.Name, s.value(f.Value)})
+		kept := min(len(v), s.members)
+		s.out = append(s.out, '{')
+		for i, f := range v[:kept] {
+			s.comma(i)
+			s.out = append(AppendString(s.out, f.Name), ':')
+			s.write(f.Value)
 		}
-		for _, f := range v[len(out):] {
+		for _, f := range v[kept:] {
 			n += weight(f)
 		}
 		if n > 0 {
-			out = append(out, Field{ellipsis, n})
+			s.comma(kept)
+			s.out = appendCount(s.out, n)
 		}
-		s.left += n
-		return out
+		s.out = append(s.out, '}')
+	default:
+		s.out = append(s.out, Encode(v)...)
 	}
-	return v
+	s.left += n
+}
+
+// comma parts the item with a number from the one before it.
+func (s *shortener) comma(item int) {
+	if item > 0 {
+		s.out = append(s.out, ',')
+	}
+}
+
+// appendCount appends the member that says how many were left out.
+func appendCount(to []byte, n int) []byte {
+	return strconv.AppendInt(append(to, `"`+ellipsis+`":`...), int64(n), 10)
 }
 
 // sorted returns a value with the members of objects in the order of their names, the count of

@@ -21,7 +21,7 @@ import (
 	"github.com/hookspan/hookspan/spool"
 )
 
-var clineAgent = Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply}
+var clineAgent = Agent{Facts: hook.AgentOf(hook.HostCline), Peek: cline.Peek, Reply: cline.EncodeReply}
 
 const (
 	// neutral is the answer of a hook that has nothing to say.

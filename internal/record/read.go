@@ -63,11 +63,6 @@ const maxSettings = 64 << 10
 // maxRules is the largest file of redaction rules, in bytes.
 const maxRules = 4 << 20
 
-// readRules reads the redaction rules that the environment names.
-func readRules(path string) ([]byte, error) {
-	return regular.Read(path, regular.Options{Max: maxRules})
-}
-
 // ReadSettings reads the user's own settings, which may be a link.
 func ReadSettings(path string) ([]byte, error) {
 	return regular.Read(path, regular.Options{Max: maxSettings})

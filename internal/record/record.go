@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/logfile"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -228,7 +229,8 @@ func (p *Process) Record() (stored bool, err error) {
 	if c.Payload, err = readPayload(p.Stdin, int(c.Config.MaxEventBytes), io.Discard); err != nil {
 		return false, fmt.Errorf("read event: %w", err)
 	}
-	if c.Head = p.Agent.Peek(c.Payload.Data, p.Event); c.Head.Agent != "" {
+	c.Head = p.Agent.Peek(c.Payload.Data, p.Event)
+	if c.Head.Agent != "" {
 		c.leaveAlone()
 		return false, nil
 	}
@@ -313,14 +315,15 @@ func (c *Call) store() (*spool.Spool, error) {
 	terms, rules := cfg.Terms()
 	if rules != "" {
 		terms.Rules = config.UnreadRules
-		if b, err := readRules(rules); err == nil {
+		if b, err := regular.Read(rules, regular.Options{Max: maxRules}); err == nil {
 			terms.Rules, _ = sp.KeepRules(b)
 			terms.Rules = cmp.Or(terms.Rules, config.UnreadRules)
 		}
 	}
 	if cfg.Textless() {
 		// A payload that is not JSON is nothing but text.
-		if in.Data = withoutTexts(in.Data); !in.JSON {
+		in.Data = withoutTexts(in.Data)
+		if !in.JSON {
 			in.Data = nil
 		}
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/hooktest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // facts are what the mapping needs of an event without texts.
@@ -139,7 +139,7 @@ func TestManagedMachineKeepsNoTexts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCall(t)
-			c.Agent = Agent{Facts: hook.AgentOf(claude.Host), Peek: claude.PeekIn(hooktest.NoEnviron)}
+			c.Agent = Agent{Facts: hook.AgentOf(hook.HostClaude), Peek: claude.PeekIn(hooktest.NoEnviron)}
 			c.MachineFile = c.path("machine.env")
 			if err := os.WriteFile(c.MachineFile, []byte("HOOKSPAN_MANAGED=true\nHOOKSPAN_CAPTURE=none\n"), 0o600); err != nil {
 				t.Fatal(err)

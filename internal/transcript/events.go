@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -13,13 +14,14 @@ import (
 const unknownDuration = -1
 
 // Events returns the events that hooks would have reported of a session, in the
-// order of their times. The same transcript always gives the same events, and
-// one that has grown gives more of them. What the files give no time for is left
-// out.
-func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
+// order of their times. The same transcript always gives the same
+// events, and one that has grown gives more of them. What the files give no time for is
+// left out. Those of calls are made when they are yielded, so that a session's are not all
+// in memory at once: the transcript must not change before.
+func (a Reader) Events(dialect string, t *hook.Transcript) iter.Seq[hook.Event] {
 	b := &EventBuilder{
 		Transcript: t, agent: a, dialect: dialect, types: make(map[string]string),
-		events: make([]hook.Event, 0, len(t.Prompts)+2*len(t.ToolResults)+len(t.Ends)+2*len(t.Agents)),
+		events: make([]planned, 0, len(t.Prompts)+2*len(t.ToolResults)+len(t.Ends)+2*len(t.Agents)),
 	}
 	for i := range t.Agents {
 		b.types[t.Agents[i].ID] = t.Agents[i].Type
@@ -29,15 +31,47 @@ func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 	for _, at := range t.Compactions {
 		b.Add(at, hook.Event{Kind: hook.KindCompact, Name: "PreCompact"})
 	}
-	slices.SortStableFunc(b.events, func(x, y hook.Event) int {
-		return cmp.Or(x.StoredAt.Compare(y.StoredAt), cmp.Compare(rank(&x), rank(&y)))
+	slices.SortStableFunc(b.events, func(x, y planned) int {
+		return cmp.Or(x.at.Compare(y.at), cmp.Compare(rank(x.kind), rank(y.kind)))
 	})
-	for i := range b.events {
-		// The place in the session replaces the place in a log, and
-		// distinguishes events of the same time.
-		b.events[i].Offset, b.events[i].Hash = int64(i), uint64(i)+1 //nolint:gosec // Never negative.
+	return func(yield func(hook.Event) bool) {
+		for i := range b.events {
+			e := b.event(&b.events[i])
+			// The place in the session replaces the place in a log, and
+			// distinguishes events of the same time.
+			e.Offset, e.Hash = int64(i), uint64(i)+1 //nolint:gosec // Never negative.
+			if !yield(e) {
+				return
+			}
+		}
 	}
-	return b.events
+}
+
+// planned is an event of which those of calls have yet to be made.
+type planned struct {
+	at   time.Time
+	kind hook.Kind
+	// call is the result of the call of which it is an end, whole any other event.
+	call  *hook.ToolResult
+	whole *hook.Event
+}
+
+// event returns a planned event.
+func (b *EventBuilder) event(p *planned) hook.Event {
+	if p.call == nil {
+		return *p.whole
+	}
+	r := p.call
+	call := &hook.Tool{ID: r.ID, Name: r.Name, Input: r.Input, Duration: unknownDuration}
+	e := hook.Event{Kind: p.kind, Name: "PreToolUse", Turn: r.Turn, Tool: call}
+	if p.kind == hook.KindToolEnd {
+		e.Name, call.Output, call.Status, call.Agent = "PostToolUse", r.Text, r.Status, b.started[r]
+		if r.Status.Failed() {
+			call.Error = r.Text
+		}
+	}
+	b.complete(&e, r.Agent, p.at)
+	return e
 }
 
 // addBeginning adds the continuation of a turn whose beginning the files do not have, if a
@@ -45,9 +79,11 @@ func (a Reader) Events(dialect string, t *hook.Transcript) []hook.Event {
 // requests of subagents: it would be of no run.
 func (b *EventBuilder) addBeginning() {
 	var first time.Time
-	agents := !slices.ContainsFunc(b.events, func(e hook.Event) bool { return e.Agent == "" || e.Kind == hook.KindToolStart })
+	agents := !slices.ContainsFunc(b.events, func(e planned) bool {
+		return e.kind == hook.KindToolStart || e.call != nil && e.call.Agent == "" || e.whole != nil && e.whole.Agent == ""
+	})
 	for i := range b.events {
-		if at := b.events[i].StoredAt; first.IsZero() || at.Before(first) {
+		if at := b.events[i].at; first.IsZero() || at.Before(first) {
 			first = at
 		}
 	}
@@ -62,8 +98,8 @@ func (b *EventBuilder) addBeginning() {
 
 // rank orders events of one time: a run's end before the next one's beginning,
 // a call's beginning before its end.
-func rank(e *hook.Event) int {
-	switch e.Kind {
+func rank(kind hook.Kind) int {
+	switch kind {
 	case hook.KindToolStart:
 		return 1
 	case hook.KindToolEnd:
@@ -82,8 +118,9 @@ type EventBuilder struct {
 
 	agent   Reader
 	dialect string
-	events  []hook.Event
-	types   map[string]string // of the subagents
+	events  []planned
+	types   map[string]string           // of the subagents
+	started map[*hook.ToolResult]string // the subagents by the calls that started them
 	// asked are the ends of the replies that asked for a call, in order.
 	asked map[toolCall][]time.Time
 }
@@ -92,9 +129,12 @@ type EventBuilder struct {
 type toolCall struct{ agent, id string }
 
 // Add adds an event. One without a time is left out.
-func (b *EventBuilder) Add(at time.Time, e hook.Event) {
-	if at.IsZero() {
-		return
+func (b *EventBuilder) Add(at time.Time, e hook.Event) { b.AddFor("", at, e) }
+
+// complete sets what all events of a session, those of an agent and those of a moment have.
+func (b *EventBuilder) complete(e *hook.Event, agent string, at time.Time) {
+	if agent != "" {
+		e.Agent, e.ParentAgent, e.AgentType = agent, hook.ParentUnknown, b.types[agent]
 	}
 	e.Host, e.Dialect, e.Session = b.agent.Host, b.dialect, b.Transcript.Session
 	e.HostVersion, e.Cwd = b.Transcript.HostVersion, b.Transcript.CwdAt(e.Agent, at)
@@ -102,7 +142,6 @@ func (b *EventBuilder) Add(at time.Time, e hook.Event) {
 	if b.agent.Timed {
 		e.Time = at
 	}
-	b.events = append(b.events, e)
 }
 
 // AddFolders adds the folders of a row that names several: the texts in more, after main.
@@ -117,40 +156,35 @@ func AddFolders(list []string, main string, more []byte) []string {
 // AddFor adds an event of a subagent, or of the lead agent if id is empty. The
 // agent that started it is not named: it is the one at work then, as with hooks.
 func (b *EventBuilder) AddFor(id string, at time.Time, e hook.Event) {
-	if id != "" {
-		e.Agent, e.ParentAgent, e.AgentType = id, hook.ParentUnknown, b.types[id]
+	if at.IsZero() {
+		return
 	}
-	b.Add(at, e)
+	b.complete(&e, id, at)
+	b.events = append(b.events, planned{at: at, kind: e.Kind, whole: &e})
 }
 
 // AddTools adds both ends of every tool call as the events PreToolUse and
 // PostToolUse. They have no keys: the readers know repeats. bound limits the time of a result that was only written down
 // with the next message; if nil, nothing does.
 func (b *EventBuilder) AddTools(bound func(asked, at time.Time) time.Time) {
-	started := b.started()
+	b.started = b.starters()
 	for i := range b.Transcript.ToolResults {
 		r := &b.Transcript.ToolResults[i]
 		asked, at := b.askedAt(r), r.At
-		call := hook.Tool{ID: r.ID, Name: r.Name, Input: r.Input, Duration: unknownDuration}
-		b.AddFor(r.Agent, asked, hook.Event{
-			Kind: hook.KindToolStart, Name: "PreToolUse", Turn: r.Turn, Tool: new(call),
-		})
-		call.Output, call.Status = r.Text, r.Status
-		if r.Status.Failed() {
-			call.Error = r.Text
-		}
-		call.Agent = started[r]
 		if bound != nil && !at.IsZero() {
 			at = bound(asked, at)
 		}
-		b.AddFor(r.Agent, at, hook.Event{
-			Kind: hook.KindToolEnd, Name: "PostToolUse", Turn: r.Turn, Tool: &call,
-		})
+		if !asked.IsZero() {
+			b.events = append(b.events, planned{at: asked, kind: hook.KindToolStart, call: r})
+		}
+		if !at.IsZero() {
+			b.events = append(b.events, planned{at: at, kind: hook.KindToolEnd, call: r})
+		}
 	}
 }
 
-// started are the subagents by the calls that started them.
-func (b *EventBuilder) started() map[*hook.ToolResult]string {
+// starters returns the subagents by the calls that started them.
+func (b *EventBuilder) starters() map[*hook.ToolResult]string {
 	calls := make(map[string][]*hook.ToolResult)
 	for i := range b.Transcript.Agents {
 		calls[b.Transcript.Agents[i].CallID] = nil

@@ -22,6 +22,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // loaded is a trace with its rows, which have no texts: those are read when they are
@@ -188,7 +189,7 @@ func (s *Server) loadRunning(t *store.Trace) *loaded {
 // stateOf is all that a span says but the end of what runs, which is now. The place in the log
 // would not do: some calls, requests and ends are only in the agent's files.
 func stateOf(span *tracepb.Span) []byte {
-	if otelmap.EndOf(span) == otelmap.EndRunning {
+	if step.Of(span).End() == otelmap.EndRunning {
 		defer func(end uint64) { span.EndTimeUnixNano = end }(span.EndTimeUnixNano)
 		span.EndTimeUnixNano = 0
 	}

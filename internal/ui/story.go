@@ -197,8 +197,8 @@ type compared struct {
 	Files []string `json:"files"`
 }
 
-// step is a call of a tool in a comparison.
-type step struct {
+// toolCall is a call of a tool in a comparison.
+type toolCall struct {
 	ID     string      `json:"id"`
 	Label  string      `json:"label"`
 	Detail string      `json:"detail,omitempty"`
@@ -212,7 +212,7 @@ const maxAligned = 1000
 func (s *Server) compare(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	var sides [2]compared
-	var calls [2][]step
+	var calls [2][]toolCall
 	for n, name := range []string{"a", "b"} {
 		if q.Get(name) == "" {
 			return nil, wrong("%s: want the id of a trace", name)
@@ -243,17 +243,17 @@ func (s *Server) compare(r *http.Request) (any, error) {
 		}
 	}
 	return struct {
-		A     compared   `json:"a"`
-		B     compared   `json:"b"`
-		Steps [][2]*step `json:"steps"`
+		A     compared       `json:"a"`
+		B     compared       `json:"b"`
+		Steps [][2]*toolCall `json:"steps"`
 	}{sides[0], sides[1], align(calls[0], calls[1])}, nil
 }
 
 // tools returns the first calls.
-func (l *loaded) tools(ctx context.Context) (calls []step, err error) {
+func (l *loaded) tools(ctx context.Context) (calls []toolCall, err error) {
 	isCall := func(row *view.Row) bool { return row.Kind == view.KindTool }
 	err = l.eachFull(ctx, 0, isCall, func(i int, row *view.Row) bool {
-		calls = append(calls, step{l.id(i), row.Label, l.relative(row.Detail()), row.Status, row.Took().Nanoseconds()})
+		calls = append(calls, toolCall{l.id(i), row.Label, l.relative(row.Detail()), row.Status, row.Took().Nanoseconds()})
 		return len(calls) < maxAligned
 	})
 	return calls, err
@@ -261,13 +261,13 @@ func (l *loaded) tools(ctx context.Context) (calls []step, err error) {
 
 // align pairs the calls of two traces: the longest common subsequence of tools, a
 // call with the same arguments before another.
-func align(a, b []step) (out [][2]*step) {
-	out = [][2]*step{}
+func align(a, b []toolCall) (out [][2]*toolCall) {
+	out = [][2]*toolCall{}
 	best := make([][]int, len(a)+1)
 	for i := range best {
 		best[i] = make([]int, len(b)+1)
 	}
-	score := func(x, y *step) int {
+	score := func(x, y *toolCall) int {
 		switch {
 		case x.Label != y.Label:
 			return 0
@@ -288,13 +288,13 @@ func align(a, b []step) (out [][2]*step) {
 	for i < len(a) || j < len(b) {
 		switch {
 		case i < len(a) && j < len(b) && score(&a[i], &b[j]) > 0 && best[i][j] == score(&a[i], &b[j])+best[i+1][j+1]:
-			out = append(out, [2]*step{&a[i], &b[j]})
+			out = append(out, [2]*toolCall{&a[i], &b[j]})
 			i, j = i+1, j+1
 		case i < len(a) && (j == len(b) || best[i+1][j] >= best[i][j+1]):
-			out = append(out, [2]*step{&a[i], nil})
+			out = append(out, [2]*toolCall{&a[i], nil})
 			i++
 		default:
-			out = append(out, [2]*step{nil, &b[j]})
+			out = append(out, [2]*toolCall{nil, &b[j]})
 			j++
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // problem is a row that failed, in short.
@@ -73,7 +73,7 @@ func (l *loaded) problems(ctx context.Context) ([]problem, error) {
 func (l *loaded) problem(i int, r *view.Row) problem {
 	kind, message := r.Problem()
 	if r.Kind == view.KindEvent {
-		message = otlp.Text(r.Attributes(), otelmap.KeyHookReason)
+		message = r.HookReason()
 	}
 	out := problem{
 		Row: i, ID: l.id(i), Label: r.Label, Detail: termtext.Cut(l.relative(r.Detail()), 200),
@@ -341,7 +341,7 @@ func (l *loaded) costs() map[int]float64 {
 // waited returns from when to when a call waited for approval.
 func waited(call, question *view.Row) (from, to time.Time) {
 	ran, _ := call.Ran()
-	w := otelmap.Waited(question.Start, call.Start.Add(call.Took()), ran)
+	w := step.Waited(question.Start, call.Start.Add(call.Took()), ran)
 	return w.From, w.To
 }
 

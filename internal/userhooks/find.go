@@ -68,7 +68,7 @@ func (f *plainRun) span(session string, about uint64) (own, root string) {
 	if f.First == nil || f.Last == nil || f.Last.Hash != about {
 		return "", ""
 	}
-	trace := spanid.Run(cline.Host, session, f.First.Kind, f.First.Name, f.First.Time, f.First.StoredAt, "")
+	trace := spanid.Run(hook.HostCline, session, f.First.Kind, f.First.Name, f.First.Time, f.First.StoredAt, "")
 	root = spanid.Traceparent(trace, spanid.Span(trace, "root", ""))
 	if f.Call == "" {
 		return root, root
@@ -182,7 +182,7 @@ func (e *storedEvent) record(raw hook.Raw, out *Outcome, now time.Time) error {
 	}
 	terms, _ := e.config.Terms() // the event's record names the rules
 	return e.spool.Append(&spool.Record{
-		Host: cline.Host, Session: out.Call.Session, Event: cline.HookRunsEvent, At: now, Cwd: raw.Cwd,
+		Host: hook.HostCline, Session: out.Call.Session, Event: cline.HookRunsEvent, At: now, Cwd: raw.Cwd,
 		TraceParent: raw.TraceParent, Settings: terms.String(), Payload: payload,
 	})
 }

@@ -40,7 +40,7 @@ type Finder func(session string, records []*spool.Record, whole bool, about uint
 // newest of the log, or its run began too far back. find is asked where something is
 // uncertain; if it is nil, the error is ErrSpan there.
 func Parent(sp *spool.Spool, find Finder, dir, session string, about uint64, idle time.Duration) (string, error) {
-	k := spool.SessionKey(cline.Host, session)
+	k := spool.SessionKey(hook.HostCline, session)
 	s, err := sp.Session(k)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

@@ -38,7 +38,7 @@ func newRecording(t testing.TB) *recording {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = sp.Close() })
-	return &recording{t: t, spool: sp, b: otelmap.NewBuilder(cline.Host, "17", otelmap.Options{}, otelmap.Carry{})}
+	return &recording{t: t, spool: sp, b: otelmap.NewBuilder(hook.HostCline, "17", otelmap.Options{}, otelmap.Carry{})}
 }
 
 // add stores the next event, of its own moment.
@@ -48,7 +48,7 @@ func (r *recording) add(name, body string) hook.Event {
 	at := time.UnixMilli(1776506405123 + int64(r.n)*10).Add(r.later)
 	payload := fmt.Appendf(nil, `{"clineVersion":"3.89.2","hookName":%q,"timestamp":"%d","taskId":"17","workspaceRoots":["/home/dev/project"]%s}`,
 		name, at.UnixMilli(), body)
-	if err := r.spool.Append(&spool.Record{Host: cline.Host, Session: "17", Event: name, At: at, Payload: payload}); err != nil {
+	if err := r.spool.Append(&spool.Record{Host: hook.HostCline, Session: "17", Event: name, At: at, Payload: payload}); err != nil {
 		r.t.Fatal(err)
 	}
 	events, err := cline.Decode(hook.Raw{Payload: payload, Event: name, StoredAt: at, Offset: int64(r.n)})
@@ -330,7 +330,7 @@ func TestParentReadsOn(t *testing.T) {
 	r.start()
 	r.calls(100, strings.Repeat("x", firstLook/64))
 	r.parent(r.call("PreToolUse", "").Hash)
-	file := filepath.Join(r.dir, "cline", spool.SessionKey(cline.Host, "17").Name, "run")
+	file := filepath.Join(r.dir, "cline", spool.SessionKey(hook.HostCline, "17").Name, "run")
 	kept, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(kept), `"name:execute_command":101`) {
 		t.Fatalf("remembered %.400s, %v", kept, err)

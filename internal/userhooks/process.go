@@ -129,8 +129,8 @@ var (
 // Answer runs the hooks for the event on standard input and writes the answer for Cline.
 // If it fails, nothing is written.
 func (p *Process) Answer(ctx context.Context, r Request, stdin io.Reader, stdout io.Writer) error {
-	if r.Host != cline.Host {
-		return fmt.Errorf("--host %q: want %s", r.Host, cline.Host)
+	if r.Host != hook.HostCline {
+		return fmt.Errorf("--host %q: want %s", r.Host, hook.HostCline)
 	}
 	payload, err := io.ReadAll(io.LimitReader(stdin, MaxPayload+1))
 	if err == nil && len(payload) > MaxPayload {

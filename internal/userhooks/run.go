@@ -108,7 +108,8 @@ func (h *Hooks) run(ctx context.Context, raw hook.Raw, payload *cline.Payload) O
 	handlers := out.Sources.Handlers()
 	out.Unanswered = h.cannot(ev.Kind, handlers)
 	out.respelled = !out.Unanswered && h.plainOnly() && len(of(ev.Kind, handlers)) > 0 && h.mayRespell(&ev, payload)
-	if out.Unanswered = out.Unanswered || out.respelled; out.Unanswered {
+	out.Unanswered = out.Unanswered || out.respelled
+	if out.Unanswered {
 		return out
 	}
 	c := h.context()
@@ -146,7 +147,8 @@ func (h *Hooks) run(ctx context.Context, raw hook.Raw, payload *cline.Payload) O
 		out.Call, err = enter(session, &ev, payload, c)
 		out.note(err)
 	}
-	if out = h.deny(out, ev.Kind, out.Sources.Broken()...); !out.Answer.Reply.Cancel {
+	out = h.deny(out, ev.Kind, out.Sources.Broken()...)
+	if !out.Answer.Reply.Cancel {
 		h.answer(ctx, &out, session, raw.Cwd, roots, started)
 	}
 	reply = keptVerdict(out.Answer.Reply)
@@ -156,7 +158,8 @@ func (h *Hooks) run(ctx context.Context, raw hook.Raw, payload *cline.Payload) O
 // keptVerdict is what of a reply counts for a copy of the event, in one line. Cline puts
 // the replies to both together, so the text for the model is in one of them.
 func keptVerdict(r hook.Reply) string {
-	if r.Context = ""; r == (hook.Reply{}) {
+	r.Context = ""
+	if r == (hook.Reply{}) {
 		return "{}" // as mostly; encoding/json takes long to begin
 	}
 	return rawjson.Encode(r)

@@ -49,10 +49,12 @@ func (s *Setup) find(roots []string) Sources {
 	for i, path := range append([]string{user, own}, projects...) {
 		src := Source{Path: path, Project: i > 1, Trusted: i <= 1, named: i == 0 && s.ClineDir != ""}
 		src.file = hooksession.File{Path: path, Project: src.Project, Trust: s.Trust.Path}
-		if src.Data, src.Err = src.file.Read(); path == "" || errors.Is(src.Err, fs.ErrNotExist) {
+		src.Data, src.Err = src.file.Read()
+		if path == "" || errors.Is(src.Err, fs.ErrNotExist) {
 			continue
 		}
-		if src.unread = src.Err != nil; !src.unread {
+		src.unread = src.Err != nil
+		if !src.unread {
 			src.Trusted = src.Trusted || s.Trust.Trusted(path, src.Data)
 			src.File, src.Err = hookfile.Parse(path, src.Data)
 		}

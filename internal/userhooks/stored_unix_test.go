@@ -47,7 +47,7 @@ func TestRecordOfHooksHasTheEventsSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = sp.Close() }()
-	s, err := sp.Session(spool.SessionKey(cline.Host, "17"))
+	s, err := sp.Session(spool.SessionKey(hook.HostCline, "17"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestRecordOfHooksHasNoTextsWhereTheLogHasNone(t *testing.T) {
 	if err := stored.record(hook.Raw{}, out, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	logs, err := filepath.Glob(filepath.Join(cfg.SpoolDir(), cline.Host, "*", "events.json-seq"))
+	logs, err := filepath.Glob(filepath.Join(cfg.SpoolDir(), hook.HostCline, "*", "events.json-seq"))
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("logs %q, %v", logs, err)
 	}

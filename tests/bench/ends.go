@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/bench/backlog"
@@ -68,7 +68,7 @@ func (f *field) end(ctx context.Context, dialect backlog.Dialect, root string) (
 	s := backlog.Session{Dialect: dialect, Turns: endTurns, Turn: endEvents, End: time.Now()}
 	key, ended := s.Key(), s.End
 	if dialect == backlog.Claude {
-		key = spool.SessionKey(claude.Host, turnSession)
+		key = spool.SessionKey(hook.HostClaude, turnSession)
 		ended, err = claudeTurn(root, dir)
 	} else {
 		_, err = s.Write(dir)

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/internal/testkit/agentstest"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/transcript/copilot"
@@ -192,7 +190,7 @@ func mapped(build func(events int) *sample, spans bool) func(int) func() error {
 }
 
 func oneRun(n int) *sample {
-	s := newSample(claude.Host)
+	s := newSample(hook.HostClaude)
 	s.add(hook.Event{Kind: hook.KindPrompt, Turn: "p"})
 	for i := range n / 2 {
 		id := strconv.Itoa(i)
@@ -204,7 +202,7 @@ func oneRun(n int) *sample {
 }
 
 func manyTurns(n int) *sample {
-	s := newSample(claude.Host)
+	s := newSample(hook.HostClaude)
 	for i := range n / 4 {
 		turn := "p" + strconv.Itoa(i)
 		s.files.Prompts = append(s.files.Prompts, hook.Prompt{At: s.now, Text: "go on", Turn: turn})
@@ -229,7 +227,7 @@ func (s *sample) request(turn, agent string, asks ...string) {
 }
 
 func manyAgents(n int) *sample {
-	s := newSample(claude.Host)
+	s := newSample(hook.HostClaude)
 	s.add(hook.Event{Kind: hook.KindPrompt, Turn: "p", Prompt: "go on"})
 	for i := range n / 4 {
 		id := strconv.Itoa(i)
@@ -247,7 +245,7 @@ func manyAgents(n int) *sample {
 }
 
 func unmatchedEnds(n int) *sample {
-	s := newSample(gemini.Host)
+	s := newSample(hook.HostGemini)
 	s.add(hook.Event{Kind: hook.KindPrompt, Turn: "p", Prompt: "go on"})
 	for range n / 2 {
 		s.tool(hook.KindToolEnd, "p", "write_file", "", hook.Event{})
@@ -258,7 +256,7 @@ func unmatchedEnds(n int) *sample {
 }
 
 func unnamedAgents(n int) *sample {
-	s := newSample(gemini.Host)
+	s := newSample(hook.HostGemini)
 	s.add(hook.Event{Kind: hook.KindPrompt, Turn: "p", Prompt: "go on"})
 	for i := range n / 4 {
 		id, agent := strconv.Itoa(i), "a"+strconv.Itoa(i)

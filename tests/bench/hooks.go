@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -92,7 +93,7 @@ func hooksRan(c *contestant) (n int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, sp.Close()) }()
-	s, err := sp.Session(spool.SessionKey(cline.Host, session))
+	s, err := sp.Session(spool.SessionKey(hook.HostCline, session))
 	if err != nil {
 		return 0, err
 	}

@@ -130,7 +130,7 @@ func newTurnBench(ctx context.Context, dir string, before int) (_ *turnBench, er
 		Destinations: []deliver.Destination{{Name: "store", Client: s.store, Local: true, Batch: 512}},
 		Now:          func() time.Time { return s.now },
 		Sleep:        func(_ context.Context, d time.Duration) error { s.now = s.now.Add(d); return nil },
-		Sources: map[string]deliver.Source{claude.Host: {
+		Sources: map[string]deliver.Source{hook.HostClaude: {
 			Decode: func(r *spool.Record) ([]hook.Event, error) {
 				return claude.Decode(claude.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd})
 			},
@@ -158,7 +158,7 @@ func (s *turnBench) close() error { return errors.Join(s.store.Close(), s.spool.
 // deliver is what a hook starts at a turn's end; so many are due.
 func (s *turnBench) deliver(ctx context.Context, turns int) error {
 	s.now = s.now.Add(5 * time.Second)
-	res, err := s.d.Run(ctx, deliver.Pass{Sessions: []spool.Key{spool.SessionKey(claude.Host, turnSession)}})
+	res, err := s.d.Run(ctx, deliver.Pass{Sessions: []spool.Key{spool.SessionKey(hook.HostClaude, turnSession)}})
 	if err == nil && (res[0].Runs != turns || res[0].Spans != 22*turns) {
 		err = fmt.Errorf("turn %d: delivered %d runs and %d spans, want %d and %d", s.turns, res[0].Runs, res[0].Spans, turns, 22*turns)
 	}
@@ -225,7 +225,7 @@ func (t *turnWriter) event(name string, more map[string]any) {
 	more["transcript_path"], more["cwd"] = t.s.transcript, "/p"
 	payload, err := json.Marshal(more)
 	if err == nil {
-		err = t.s.spool.Append(&spool.Record{Host: claude.Host, Session: t.session, Event: name, At: t.s.now, Payload: payload})
+		err = t.s.spool.Append(&spool.Record{Host: hook.HostClaude, Session: t.session, Event: name, At: t.s.now, Payload: payload})
 	}
 	t.err = errors.Join(t.err, err)
 }

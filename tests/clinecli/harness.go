@@ -40,7 +40,7 @@ func NewHarness(cache, tmp string) *Harness {
 const installLimit = 5 * time.Minute
 
 // authLimit bounds the program's own sign-in command.
-const authLimit = time.Minute
+const authLimit = 3 * time.Minute
 
 // Do prepares an arena in dir, which must be empty, and executes the run there.
 // The error is about the test machinery only: the result says how the steps

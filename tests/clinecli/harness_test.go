@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/tests/clinecli"
 	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/proof"

@@ -14,8 +14,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // again is a request under a new trace id, with a text of some size on its

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // boardHistories are totals of one series, a sample a minute for twenty minutes, and

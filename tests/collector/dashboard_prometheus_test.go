@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 	"github.com/hookspan/hookspan/tests/internal/rig"

@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
@@ -23,9 +22,9 @@ type recording struct {
 }
 
 var recordings = []recording{
-	{cline.Host, "cline-hook", []string{"..", "..", "internal", "demo", "session"}},
-	{claude.Host, "claude-hook", []string{"..", "..", "hook", "claude", "testdata", "e2e", "subagent"}},
-	{claude.Host, "claude-hook", []string{"..", "..", "hook", "claude", "testdata", "e2e", "tools-resume"}},
+	{hook.HostCline, "cline-hook", []string{"..", "..", "internal", "demo", "session"}},
+	{hook.HostClaude, "claude-hook", []string{"..", "..", "hook", "claude", "testdata", "e2e", "subagent"}},
+	{hook.HostClaude, "claude-hook", []string{"..", "..", "hook", "claude", "testdata", "e2e", "tools-resume"}},
 }
 
 var sessionName = regexp.MustCompile(`"(?:taskId|session_id)"\s*:\s*"([^"]+)"`)
@@ -81,7 +80,7 @@ func (m *machine) hooks() {
 	p := m.next()
 	for _, e := range p.events {
 		want := lab.Neutral
-		if p.host == claude.Host {
+		if p.host == hook.HostClaude {
 			want = ""
 		}
 		o := m.Call(lab.Call{Program: p.program, Args: []string{e.Name}, Stdin: bytes.NewReader(e.Payload)})

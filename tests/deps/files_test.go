@@ -29,7 +29,6 @@ var mayOpen = map[string]string{
 	"internal/record/main_windows.go":            "the null device",
 	"internal/record/otheragent.go":              "makes a file that must not exist yet",
 	"internal/userhooks/hookrun/system_linux.go": "/proc",
-	"internal/skip/skip.go":                      "the files that the person running the tests names",
 	"internal/ui/web/main.go":                    "reads the sources of the page",
 	"internal/tools/sbom/main.go":                "reads what the build has made",
 	"spool/platform_unix.go":                     "a folder, which a flag says",

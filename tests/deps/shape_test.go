@@ -12,8 +12,8 @@ import (
 // How often the product has what makes a function hard to read. The numbers may only fall:
 // who lowers one writes the new one here.
 const (
-	assigning = 361 // variables that the head of an if or a switch gives another value
-	embedding = 157 // embedded fields of structs
+	assigning = 292 // variables that the head of an if or a switch gives another value
+	embedding = 141 // embedded fields of structs
 	mostPaths = 25  // a function's cyclomatic complexity, but for those of branchy
 )
 

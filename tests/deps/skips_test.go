@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestEverySkipIsListed: a test leaves itself out by internal/skip or by a row's
+// TestEverySkipIsListed: a test leaves itself out by internal/testkit/skip or by a row's
 // Skip, so that the run says in the end what it did not prove. The module that
 // bundles the page must not need hookspan's.
 func TestEverySkipIsListed(t *testing.T) {
@@ -23,7 +23,7 @@ func TestEverySkipIsListed(t *testing.T) {
 		}
 		name, _ := filepath.Rel(root, path)
 		if d.IsDir() {
-			if strings.HasPrefix(d.Name(), ".") && name != "." || d.Name() == "node_modules" || name == filepath.Join("internal", "skip") || name == filepath.Join("internal", "ui", "web") {
+			if strings.HasPrefix(d.Name(), ".") && name != "." || d.Name() == "node_modules" || name == filepath.Join("internal", "testkit", "skip") || name == filepath.Join("internal", "ui", "web") {
 				return filepath.SkipDir
 			}
 			return nil

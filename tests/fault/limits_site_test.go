@@ -16,8 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
@@ -35,8 +34,8 @@ type agent struct {
 }
 
 var agents = []agent{
-	{program: "cline-hook", host: cline.Host, answer: lab.Neutral, began: "TaskResume", ended: "TaskComplete", payload: clinePayload},
-	{program: "claude-hook", host: claude.Host, began: "UserPromptSubmit", ended: "Stop", payload: claudePayload},
+	{program: "cline-hook", host: hook.HostCline, answer: lab.Neutral, began: "TaskResume", ended: "TaskComplete", payload: clinePayload},
+	{program: "claude-hook", host: hook.HostClaude, began: "UserPromptSubmit", ended: "Stop", payload: claudePayload},
 }
 
 func clinePayload(event, session, turn string, n int) []byte {

@@ -103,8 +103,8 @@ func (h *hall) deliverer(dsts ...deliver.Destination) *deliver.Deliverer {
 	return &deliver.Deliverer{
 		Spool: h.spool,
 		Sources: map[string]deliver.Source{
-			cline.Host:  {Agent: agentstest.Mapping(cline.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) }},
-			claude.Host: {Agent: agentstest.Mapping(claude.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) }},
+			hook.HostCline:  {Agent: agentstest.Mapping(hook.HostCline), Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) }},
+			hook.HostClaude: {Agent: agentstest.Mapping(hook.HostClaude), Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) }},
 		},
 		Map: otelmap.Options{IdleTimeout: 30 * time.Minute}, Destinations: dsts,
 		Now: h.Now, Sleep: h.sleep, Log: h.line,

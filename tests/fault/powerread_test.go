@@ -28,8 +28,8 @@ import (
 
 // decoders read the two hosts' records as the programs do.
 var decoders = map[string]func(*spool.Record) ([]hook.Event, error){
-	cline.Host:  func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) },
-	claude.Host: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) },
+	hook.HostCline:  func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) },
+	hook.HostClaude: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) },
 }
 
 func raw(r *spool.Record) hook.Raw {

@@ -61,7 +61,7 @@ func TestRecordingsOfTrouble(t *testing.T) {
 				for _, by := range []struct {
 					way    string
 					events []hook.Event
-				}{{"hooks", s.hooks}, {"import", agent.Transcript.Events(s.dialect, tr)}} {
+				}{{"hooks", s.hooks}, {"import", slices.Collect(agent.Transcript.Events(s.dialect, tr))}} {
 					way, events := by.way, by.events
 					if events == nil {
 						continue // the recording has the files alone
@@ -140,7 +140,7 @@ func differences(t *testing.T, host, home, session string, spans []*tracepb.Reso
 	if err := s.UploadTraces(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	files, err := agentfiles.Read(t.Context(), host, agentfiles.EnvOf(home, nil))
+	files, err := agentfiles.Read(t.Context(), host, agentfiles.Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}

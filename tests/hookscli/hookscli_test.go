@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/tests/clinecli"
 	"github.com/hookspan/hookspan/tests/hookscli"
 	"github.com/hookspan/hookspan/tests/internal/built"
@@ -115,6 +115,17 @@ func done(t *testing.T, d *hookscli.Done, err error) *hookscli.Done {
 	return d
 }
 
+// ended fails the test unless each step ended by itself: what a run that was cut off did not do
+// says nothing.
+func ended(t *testing.T, d *hookscli.Done) {
+	t.Helper()
+	for i, step := range d.Steps {
+		if step.TimedOut || step.Error != "" {
+			t.Fatalf("step %d: timed out %v, %s", i, step.TimedOut, step.Error)
+		}
+	}
+}
+
 // logDone says where the whole of a failed test's run stands, and how its steps
 // ended.
 func logDone(t *testing.T, d *hookscli.Done) {
@@ -170,6 +181,7 @@ func TestSameVerdicts(t *testing.T) {
 		t.Parallel()
 		d, err := claude()
 		done(t, d, err)
+		ended(t, d)
 		complain(t, d, compare(d, 0, hookscli.Table(), false))
 	})
 	h := clinecli.NewHarness(cache, t.TempDir())
@@ -188,11 +200,7 @@ func TestSameVerdicts(t *testing.T) {
 				wrong = append(wrong, compare(d, i, phase.Rows, p.soft)...)
 				worked = append(worked, phase.Rows...)
 			}
-			for i, step := range d.Steps {
-				if step.TimedOut || step.Error != "" {
-					t.Errorf("step %d: timed out %v, %s", i, step.TimedOut, step.Error)
-				}
-			}
+			ended(t, d)
 			if len(d.Killed) > 0 {
 				t.Errorf("processes outlived the run: %q", d.Killed)
 			}

@@ -71,8 +71,9 @@ type Phase struct {
 // prompt is what every invocation is asked to do.
 const prompt = "work through the table"
 
-// turnLimit bounds one invocation.
-const turnLimit = 2 * time.Minute
+// turnLimit bounds one invocation, which may go through the whole table while all others do, on a
+// busy machine: it ends one that hangs.
+const turnLimit = 6 * time.Minute
 
 // RunClaude has Claude Code work through the rows.
 func RunClaude(ctx context.Context, cache, dir string, rows []Row) (*Done, error) {
@@ -161,7 +162,7 @@ func RunCline(ctx context.Context, h *clinecli.Harness, dir string, run *ClineRu
 	hookspan := func(args ...string) rig.Step {
 		return rig.Step{Program: []string{filepath.Join(run.Bin, "hookspan")}, Args: args}
 	}
-	steps = append(steps, rig.Step{WaitTraces: run.Traces, Timeout: 30 * time.Second}, hookspan("flush", "--wait"))
+	steps = append(steps, rig.Step{WaitTraces: run.Traces}, hookspan("flush", "--wait"))
 	res, err := h.Do(ctx, dir, &clinecli.Run{
 		CLI: run.CLI, Script: script, Steps: steps,
 		Setup: func(a *rig.Arena) error {

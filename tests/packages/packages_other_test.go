@@ -5,7 +5,7 @@ package packages_test
 import (
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 func TestPackages(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/tests/internal/built"
 	"github.com/hookspan/hookspan/tests/internal/otelcol"
 )

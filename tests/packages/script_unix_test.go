@@ -19,7 +19,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // TestInstallScriptInHostileFolders runs the install script where others left files,

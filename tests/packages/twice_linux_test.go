@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 var twice = flag.Bool("twice", false, "build the packages of the last commit twice, once with a cold cache, and compare them")

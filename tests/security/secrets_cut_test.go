@@ -61,8 +61,8 @@ var longTexts = []struct {
 }
 
 var (
-	clineHost  = record.Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply}
-	claudeHost = record.Agent{Facts: hook.AgentOf(claude.Host), Peek: claude.PeekIn(func(string) string { return "" })}
+	clineHost  = record.Agent{Facts: hook.AgentOf(hook.HostCline), Peek: cline.Peek, Reply: cline.EncodeReply}
+	claudeHost = record.Agent{Facts: hook.AgentOf(hook.HostClaude), Peek: claude.PeekIn(func(string) string { return "" })}
 )
 
 func clineTool(session string, body map[string]any) lab.Event {

@@ -65,9 +65,9 @@ var recordings = []recording{
 
 func (s recording) host() string {
 	if s.claude {
-		return claude.Host
+		return hook.HostClaude
 	}
-	return cline.Host
+	return hook.HostCline
 }
 
 // events are the payloads in the order of arrival.
@@ -154,7 +154,7 @@ func decodeAll(host string, in []lab.Event) []hook.Event {
 		raw := hook.Raw{Payload: e.Payload, Event: e.Name, StoredAt: at, Offset: int64(i), Cwd: "/home/dev/project"}
 		// An event that does not decode is stored and gives no span.
 		var evs []hook.Event
-		if host == claude.Host {
+		if host == hook.HostClaude {
 			evs, _ = claude.Decode(raw)
 		} else {
 			evs, _ = cline.Decode(raw)

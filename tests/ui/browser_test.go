@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -19,14 +20,15 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/hookstest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/ui"
 	"github.com/hookspan/hookspan/tests/ui/sample"
@@ -127,6 +129,7 @@ type browser struct {
 
 var (
 	looksDir = flag.String("looks", "", "folder to write a picture of each view into")
+	slow     = flag.Duration("slow", 0, "each answer of the API comes as much later, at most")
 	program  = flag.String("browser", "", "the browser: if empty, Chromium without its windows, or with them if that is not installed")
 )
 
@@ -211,6 +214,15 @@ func open(t *testing.T) *browser {
 	})
 	b := &browser{t: t, ctx: ctx, open: map[network.RequestID]bool{}}
 	chromedp.ListenTarget(ctx, func(event any) {
+		if e, ok := event.(*fetch.EventRequestPaused); ok {
+			go func() {
+				if !strings.HasSuffix(e.Request.URL, "/api/v1/events") {
+					time.Sleep(rand.N(*slow)) //nolint:gosec // No secret.
+				}
+				_ = chromedp.Run(ctx, fetch.ContinueRequest(e.RequestID))
+			}()
+			return
+		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch e := event.(type) {
@@ -246,6 +258,9 @@ func open(t *testing.T) *browser {
 		_, err := page.AddScriptToEvaluateOnNewDocument(`addEventListener("say", (e) => (window.said ??= []).push(e.detail))`).Do(ctx)
 		return err
 	}))
+	if *slow > 0 {
+		b.run(fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/api/v1/*"}}))
+	}
 	return b
 }
 
@@ -312,6 +327,12 @@ func (b *browser) until(met func() bool, what string) {
 func (b *browser) shows(text string) {
 	b.t.Helper()
 	b.wait("document.body.innerText.includes(" + quoted(text) + ")")
+}
+
+// failures waits until keys lead to a task's failures: these and its rows are two answers.
+func (b *browser) failures() {
+	b.t.Helper()
+	b.wait(`document.querySelector(".row, .did") && document.querySelector(".callout .nth")`)
 }
 
 // click clicks an element in the moment in which it is there: a later one may have taken its place.

@@ -64,7 +64,8 @@ func (b *browser) fill(label, text string) {
 	b.run(chromedp.Evaluate(fmt.Sprintf(`{ const e = %s; e.focus(); if (e.select) e.select(); }`, field), nil))
 	if eval[string](b, field+".tagName") == "SELECT" {
 		v, _ := json.Marshal(text)
-		b.run(chromedp.Evaluate(fmt.Sprintf(`{ const e = %s; e.value = [...e.options].find((o) => o.value === %s || o.text.startsWith(%[2]s)).value; e.dispatchEvent(new Event("change", { bubbles: true })); }`, field, v), nil))
+		// What can be chosen may come later than the field.
+		b.wait(fmt.Sprintf(`((e) => { const o = [...e.options].find((o) => o.value === %s || o.text.startsWith(%[1]s)); if (o) { e.value = o.value; e.dispatchEvent(new Event("change", { bubbles: true })); } return !!o; })(%s)`, v, field))
 		return
 	}
 	if text == "" {

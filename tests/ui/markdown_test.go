@@ -42,6 +42,7 @@ func TestAnswersAreDrawnAsMarkdown(t *testing.T) {
 			b.keys(where.key)
 		}
 		if where.key == "j" {
+			b.wait(`document.querySelector(".row.selected")`)
 			b.keys("j", "j")
 		}
 		b.wait(`document.querySelector("` + where.selector + ` h2")`)

@@ -56,6 +56,9 @@ func TestViews(t *testing.T) {
 		b.wait(`document.querySelector("#app > *") && !document.querySelector("main:empty")`)
 		if len(view.keys) > 0 && view.texts != nil {
 			b.wait(`document.querySelector(".task, .row, .finding") !== null`)
+			if strings.HasPrefix(view.path, "/t/") {
+				b.failures()
+			}
 		}
 		b.keys(view.keys...)
 		for _, text := range view.texts {
@@ -94,6 +97,7 @@ func TestKeys(t *testing.T) {
 
 	b.goTo(s, first)
 	b.shows("applyDiscount")
+	b.failures()
 	b.keys("j")
 	selected("Claude Code")
 	b.keys("j", "j", "j")
@@ -214,6 +218,7 @@ func TestBackAndReloadKeepWhatIsShown(t *testing.T) {
 	// The driver's click would scroll first.
 	b.click(`[...document.querySelectorAll(".title")].find((e) => e.textContent.startsWith("Upgrade the map tiles"))`)
 	b.shows("8 rows")
+	b.failures()
 	b.keys("e", "2")
 	b.wait(`location.search.includes("span=") && location.search.includes("tab=conversation")`)
 	b.shows("TS2345")
@@ -359,6 +364,7 @@ func TestManyRowsStaySmall(t *testing.T) {
 		}
 	}
 	few()
+	b.failures()
 	timed("next failure", func() { b.keys("e"); b.wait(`document.querySelector(".row.selected.failed")`) })
 	timed("20 failures on", func() {
 		for range 20 {

@@ -48,7 +48,7 @@ func TestPartsOfALargeTask(t *testing.T) {
 
 	// The middle of the strip, with the mouse.
 	b.goTo(s, "/t/"+task.ID())
-	b.wait(`document.querySelector(".row .text")`)
+	b.wait(`document.querySelector(".row .text") && document.querySelector("h1.prompt")`) // which is above the strip
 	box := eval[map[string]float64](b, `(() => { const r = document.querySelector(".overview-strip").getBoundingClientRect(); return { x: r.x, y: r.y + 20, w: r.width }; })()`)
 	at := func(part float64) float64 { return box["x"] + part*box["w"] }
 	mouse := func(kind input.MouseType, x float64) chromedp.Action {

@@ -83,8 +83,8 @@ func TestSessionChart(t *testing.T) {
 	b.keys(kb.Enter)
 	b.wait(`location.pathname === "/t/` + tasks[0].ID() + `" && location.search.includes("span=")`)
 	b.run(chromedp.NavigateBack())
-	b.wait(`document.querySelector(".context svg")`)
-	b.run(chromedp.Evaluate(`{ const svg = document.querySelector(".context svg"), r = svg.getBoundingClientRect(); for (const kind of ["mousemove", "click"]) setTimeout(() => svg.dispatchEvent(new MouseEvent(kind, { bubbles: true, clientX: r.right - 2, clientY: r.top + 50 })), kind === "click" ? 100 : 0); }`, nil))
+	// The mouse is above a bar before it is pressed.
+	b.wait(`((svg) => { if (svg) { const r = svg.getBoundingClientRect(), at = { bubbles: true, clientX: r.right - 2, clientY: r.top + 50 }, chosen = svg.querySelector(".at"); svg.dispatchEvent(new MouseEvent(chosen ? "click" : "mousemove", at)); } return !svg; })(document.querySelector(".context svg"))`)
 	b.wait(`location.pathname === "/t/` + tasks[2].ID() + `" && document.querySelector(".row.selected .label")?.textContent === "chat"`)
 	b.faultless(s)
 }

@@ -253,8 +253,8 @@ func TestSumsAreThoseOfTheCommands(t *testing.T) {
 		if got, want := eval[string](b, "document.querySelector('.sum').innerText"), sentence(stats.Totals, 0); got != want {
 			t.Errorf("/cost?%s:\n%s\nwant\n%s", f.query, got, want)
 		}
-		b.run(chromedp.Evaluate(`document.querySelectorAll(".sums > .more").forEach((e) => e.click())`, nil))
-		b.wait(`!document.querySelector(".sums > .more")`)
+		// Some tables come later, and each has its button.
+		b.wait(`(document.querySelectorAll(".sums > .more").forEach((e) => e.click()), !document.querySelector(".wait, .sums > .more"))`)
 		for title, groups := range map[string][]store.Group{"Models": stats.Sections["model"], "Projects": stats.Sections["project"], "Tools": stats.Sections["tool"]} {
 			shown := eval[map[string][]string](b, fmt.Sprintf(`Object.fromEntries([...document.querySelectorAll('[aria-label=%q] tbody tr')].map((e) => [e.querySelector("[title]")?.title ?? e.querySelector("th").innerText, [...e.querySelectorAll("td")].map((x) => x.innerText.trim())]))`, title))
 			if len(shown) != len(groups) {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // content reads a file and fails if its folder contains other names than those given.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/files/atomicfile"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 func TestReplacementOfAFileWithOtherNames(t *testing.T) {

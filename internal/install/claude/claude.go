@@ -24,13 +24,10 @@ type Installer struct {
 	ManagedDir string
 }
 
-var _ install.Installer = Installer{}
-
 // spec describes Claude Code (its settings reference and change log).
 func (in Installer) spec() *settings.Spec {
 	a := &settings.Spec{
 		Agent: hook.AgentOf(hook.HostClaude), File: "settings.json", LocalFile: "settings.local.json",
-		Scopes: []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 		ManagedDir: map[string]string{
 			"darwin": "/Library/Application Support/ClaudeCode", "windows": `C:\Program Files\ClaudeCode`, "linux": "/etc/claude-code",
 		},
@@ -86,7 +83,7 @@ func events() []settings.Event {
 // organisation's.
 func off(_ install.System, files []settings.File) (reasons []string) {
 	for _, f := range files {
-		if only, _ := f.Bool("allowManagedHooksOnly"); only && f.Scope == settings.ScopeManaged {
+		if only, _ := f.Bool("allowManagedHooksOnly"); only && f.Scope == install.ScopeManaged {
 			reasons = append(reasons, fmt.Sprintf("Claude Code runs no hooks but your organisation's (allowManagedHooksOnly in %q)", f.Path))
 			break
 		}

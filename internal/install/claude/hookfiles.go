@@ -18,7 +18,7 @@ const ScopePlugin = "plugin"
 // HookFile is a file from which Claude Code takes hooks. It need not exist.
 type HookFile struct {
 	Path string
-	// Scope is a scope of the settings, settings.ScopeManaged or ScopePlugin. Project
+	// Scope is a scope of the settings, install.ScopeManaged or ScopePlugin. Project
 	// is the project's folder.
 	Scope, Project string
 	// Plugin is the name of the plugin.
@@ -40,7 +40,7 @@ func (in Installer) HookFiles(sys install.System, projects []string) []HookFile 
 	user, offForUser := in.spec().Files(sys, ""), in.Off(sys, "")
 	for _, f := range user {
 		why := offForUser
-		if f.Scope == settings.ScopeManaged {
+		if f.Scope == install.ScopeManaged {
 			why = managedOff(user)
 		}
 		add(HookFile{Path: f.Path, Scope: f.Scope, Off: why})
@@ -80,7 +80,7 @@ func (in Installer) Off(sys install.System, project string) string {
 // managedOff is Off for an organisation's hooks, which only its settings switch off.
 func managedOff(files []settings.File) string {
 	for _, f := range files {
-		if reasons := settings.DisableAllHooks(hook.AgentOf(hook.HostClaude).Name, []settings.File{f}); f.Scope == settings.ScopeManaged && len(reasons) > 0 {
+		if reasons := settings.DisableAllHooks(hook.AgentOf(hook.HostClaude).Name, []settings.File{f}); f.Scope == install.ScopeManaged && len(reasons) > 0 {
 			return reasons[0]
 		}
 	}

@@ -31,8 +31,6 @@ type Installer struct {
 	DocumentsDir func(context.Context) (string, error)
 }
 
-var _ install.Installer = Installer{}
-
 // PreToolUseRisk is what the user must know before PreToolUse goes where
 // classic Cline reads it.
 const PreToolUseRisk = `The PreToolUse hook goes into ~/.cline/hooks alone by default. Where Cline's classic

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 func TestDocumentsDir(t *testing.T) {

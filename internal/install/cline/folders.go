@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
 )
@@ -75,14 +76,11 @@ func hookEvents() []hookEvent {
 	}
 }
 
-// ownDir is Cline's own folder.
-func ownDir(sys install.System) string {
-	return cmp.Or(sys.Env("CLINE_DIR"), filepath.Join(sys.Home, ".cline"))
-}
-
-// dataDir is where Cline's programs keep their settings.
-func dataDir(sys install.System) string {
-	return cmp.Or(sys.Env("CLINE_DATA_DIR"), filepath.Join(ownDir(sys), "data"))
+// dirs are Cline's own folder and, in data, that with the settings of its programs.
+func dirs(sys install.System) (own, data string) {
+	named := hook.AgentOf(hook.HostCline).Folders
+	own = cmp.Or(sys.Env(named[0]), filepath.Join(sys.Home, ".cline"))
+	return own, cmp.Or(sys.Env(named[1]), filepath.Join(own, "data"))
 }
 
 // installedFolders joins the recorded folders and those that Cline reads now.
@@ -140,7 +138,8 @@ func (in Installer) folders(ctx context.Context, sys install.System, project str
 		list[0].Kind = RoleSDKDocuments
 		list = append(list, install.Place{Path: filepath.Join(other, "Cline", "Hooks"), Kind: RoleEditors})
 	}
-	list = append(list, install.Place{Path: filepath.Join(ownDir(sys), "hooks"), Kind: RoleSDK})
+	own, _ := dirs(sys)
+	list = append(list, install.Place{Path: filepath.Join(own, "hooks"), Kind: RoleSDK})
 	distinct, more, err := mergeSame(list)
 	return distinct, append(warnings, more...), err
 }
@@ -235,15 +234,16 @@ const maxStateBytes = 64 << 20
 // with that setting. Editors built on VS Code keep theirs in a database, which is
 // not read.
 func hooksOff(sys install.System) (string, bool) {
-	path := filepath.Join(dataDir(sys), "globalState.json")
-	data, err := regular.Read(path, regular.Options{Max: maxStateBytes})
+	_, data := dirs(sys)
+	path := filepath.Join(data, "globalState.json")
+	text, err := regular.Read(path, regular.Options{Max: maxStateBytes})
 	if err != nil {
 		return "", false
 	}
 	var state struct {
 		HooksEnabled *bool `json:"hooksEnabled"`
 	}
-	if json.Unmarshal(data, &state) != nil || state.HooksEnabled == nil {
+	if json.Unmarshal(text, &state) != nil || state.HooksEnabled == nil {
 		return "", false
 	}
 	return path, !*state.HooksEnabled

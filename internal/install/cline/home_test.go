@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // home is a user's home folder in a temporary place.

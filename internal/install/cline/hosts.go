@@ -8,7 +8,12 @@ import (
 )
 
 // Hosts are the hook files of hookspan that Cline's programs start.
-type Hosts struct{ editors, sdk map[string]bool }
+type Hosts struct {
+	editors, sdk map[string]bool
+	// Foreign reports that another PreToolUse hook file is where Cline in editors and the
+	// CLI 2 read it.
+	Foreign bool
+}
 
 // The hosts, for people.
 const (
@@ -22,23 +27,31 @@ const unseen = "classic Cline asks no hook before the command of attempt_complet
 // HostsOf reads the report of Status for the user's folders and those of a project. The
 // SDK also runs a hook that is switched off in Cline's Hooks tab.
 func HostsOf(r *install.Report, project string) Hosts {
-	out := Hosts{map[string]bool{}, map[string]bool{}}
+	out := Hosts{editors: map[string]bool{}, sdk: map[string]bool{}}
 	for _, s := range r.Sites {
 		if s.Project != "" && s.Project != project {
 			continue
 		}
+		editors := s.Kind != RoleSDK && s.Kind != RoleSDKDocuments
 		for _, h := range s.Hooks {
 			on := h.State == install.StateInstalled || h.State == install.StateOutdated
-			if on && s.Kind != RoleSDK && s.Kind != RoleSDKDocuments {
+			if on && editors {
 				out.editors[h.Event] = true
 			}
 			if (on || h.State == install.StateOff) && s.Kind != RoleEditors {
 				out.sdk[h.Event] = true
 			}
+			out.Foreign = out.Foreign || editors && h.Event == preToolUse && h.State == install.StateForeign
 		}
 	}
 	return out
 }
+
+// Any reports that Cline starts a hookspan hook for any event.
+func (h Hosts) Any() bool { return len(h.editors)+len(h.sdk) > 0 }
+
+// Guard reports a hookspan PreToolUse hook that Cline in editors and the CLI 2 start.
+func (h Hosts) Guard() bool { return h.editors[preToolUse] }
 
 // files are Cline's hook files for one of Claude Code's events: those that its classic and
 // next cores start, and those of its SDK.
@@ -110,7 +123,7 @@ func (h Hosts) Summary(events []string) []string {
 	for i, where := range order {
 		order[i] = "hooks on " + named[where] + " " + where
 	}
-	if slices.Contains(events, preToolUse) && h.editors[preToolUse] {
+	if slices.Contains(events, preToolUse) && h.Guard() {
 		order = append(order, unseen)
 	}
 	return order

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 )
 
@@ -16,7 +17,7 @@ import (
 // folder, and when a folder to be changed cannot be written to. A file that is
 // not hookspan's is no failure; see install.Plan.Foreign.
 func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	if err := sys.CheckBinary(o, "cline-hook"); err != nil {
+	if err := sys.CheckBinary(o, hook.ProgramCline); err != nil {
 		return nil, err
 	}
 	folders, warnings, err := in.folders(ctx, sys, o.Project)
@@ -197,7 +198,7 @@ func refresh(a *install.Action, goos string, have, want shim, force bool) {
 	a.Content = render(goos, want)
 	switch {
 	case have.Edited && !force:
-		a.Op, a.Content, a.Reason = install.OpEdited, nil, editedReason(have)
+		a.Op, a.Content, a.Reason = install.OpEdited, nil, install.EditedReason(have.Version, shimVersion)
 	case have.Edited:
 		a.Op, a.Reason = install.OpUpdate, "was edited; --force rewrites it"
 	case a.Was.Link != "":
@@ -253,13 +254,6 @@ func hasName(dir, name string) (bool, error) {
 		return false, fmt.Errorf("hook folder %q: %w", dir, err)
 	}
 	return slices.ContainsFunc(list, func(d os.DirEntry) bool { return d.Name() == name }), nil
-}
-
-func editedReason(s shim) string {
-	if s.Version > shimVersion {
-		return fmt.Sprintf("was written by a newer hookspan (v%d) and stays as it is (--force takes it over)", s.Version)
-	}
-	return "was written by hookspan and edited since; it stays as it is (--force takes it over)"
 }
 
 func describe(f install.File) string {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // in prefixes names with a folder and sorts the whole.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // linkTo makes a link, and the folders on the way to it.

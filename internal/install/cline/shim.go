@@ -86,12 +86,12 @@ func render(goos string, s shim) []byte {
 func renderShell(s shim) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "#!/bin/sh\n%s%d%s\n", markerPrefix, shimVersion, markerRest)
-	fmt.Fprintf(&b, "hook=%s\n", quoteShell(s.Binary))
+	fmt.Fprintf(&b, "hook=%s\n", install.ShellWord(s.Binary))
 	if s.Chain != "" {
-		fmt.Fprintf(&b, "export %s=%s\n", chainVariable, quoteShell(s.Chain))
+		fmt.Fprintf(&b, "export %s=%s\n", chainVariable, install.ShellWord(s.Chain))
 	}
 	b.WriteString("[ -n \"$BASH_VERSION\" ] && shopt -s execfail 2>/dev/null\n")
-	fmt.Fprintf(&b, "trap 'cat >/dev/null 2>&1; echo %s; exit 0' EXIT\n", strings.ReplaceAll(quoteShell(neutralReply), "'", `'\''`))
+	fmt.Fprintf(&b, "trap 'cat >/dev/null 2>&1; echo %s; exit 0' EXIT\n", strings.ReplaceAll(install.ShellWord(neutralReply), "'", `'\''`))
 	fmt.Fprintf(&b, "unset %s\n", strings.Join(malformed, " "))
 	b.WriteString(startFunction)
 	fmt.Fprintf(&b, "%s%s\n", startHook, s.Event)
@@ -198,11 +198,6 @@ func (s *shim) readPowerShell(line string) {
 	if v, ok := strings.CutPrefix(line, "  $start.Arguments = "); ok {
 		s.Event = unquotePowerShell(v)
 	}
-}
-
-// quoteShell makes a word of any text that has no NUL.
-func quoteShell(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func unquoteShell(s string) string {

@@ -11,8 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 func TestShimText(t *testing.T) {
@@ -176,7 +177,7 @@ func shells(t *testing.T) map[string][]string {
 // beside itself, and answers.
 func fakeHook(t *testing.T, path string) {
 	t.Helper()
-	text := "#!/bin/sh\nd=" + quoteShell(filepath.Dir(path)) + "\n" +
+	text := "#!/bin/sh\nd=" + install.ShellWord(filepath.Dir(path)) + "\n" +
 		`printf '%s|%s|%s' "$#" "$1" "$HOOKSPAN_CHAIN" >"$d/args"; cat >"$d/stdin"; echo answered` + "\n"
 	installtest.Write(t, path, text, 0o755)
 }

@@ -87,7 +87,7 @@ func inspect(goos string, f install.Place, event, binary string) install.Hook {
 func judge(goos string, f install.Place, s shim, cur install.File, event, binary string) (install.State, string) {
 	switch {
 	case s.Edited:
-		return install.StateEdited, editedReason(s)
+		return install.StateEdited, install.EditedReason(s.Version, shimVersion)
 	case cur.Link != "":
 		return install.StateOutdated, linkReason
 	case s.Event != event:

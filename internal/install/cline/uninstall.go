@@ -109,7 +109,7 @@ func planRemoval(goos string, f install.Place, event string, force bool) (*insta
 func removeShim(a *install.Action, have shim, force bool) {
 	switch {
 	case have.Edited && !force:
-		a.Op, a.Reason = install.OpEdited, editedReason(have)
+		a.Op, a.Reason = install.OpEdited, install.EditedReason(have.Version, shimVersion)
 	case a.Side.Runnable():
 		a.Op, a.Chained, a.Reason = install.OpRestore, a.Side.Path, "your script returns from "+a.Side.Path
 	default:

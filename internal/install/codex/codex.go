@@ -4,7 +4,6 @@ package codex
 
 import (
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/settings"
 )
 
@@ -12,7 +11,7 @@ import (
 // events by itself and warns of more than three.
 func Installer() settings.Installer {
 	return settings.Installer{Spec: &settings.Spec{
-		Agent: hook.AgentOf(hook.HostCodex), File: "hooks.json", Members: []string{"description"}, Scopes: []string{install.ScopeUser, install.ScopeProject},
+		Agent: hook.AgentOf(hook.HostCodex), File: "hooks.json", Members: []string{"description"},
 		NoMark: true, WindowsShell: settings.ShellCmd, Untrusted: untrusted,
 		// Hooks in there need no trust.
 		ManagedDir:  map[string]string{"linux": "/etc/codex", "windows": `C:\ProgramData\OpenAI\Codex`},

@@ -15,7 +15,7 @@ import (
 func Installer() settings.Installer {
 	facts := hook.AgentOf(hook.HostCopilot)
 	return settings.Installer{Spec: &settings.Spec{
-		Agent: facts, File: filepath.Join("hooks", "hookspan.json"), Members: []string{"version"}, Scopes: []string{install.ScopeUser},
+		Agent: facts, File: filepath.Join("hooks", "hookspan.json"), Members: []string{"version"},
 		WindowsShell: settings.ShellPowerShell,
 		Off: func(_ install.System, files []settings.File) []string {
 			return settings.DisableAllHooks(facts.Name, files)

@@ -17,7 +17,7 @@ import (
 // conversation, and some come for every piece of an answer.
 func Installer() settings.Installer {
 	return settings.Installer{Spec: &settings.Spec{
-		Agent: hook.AgentOf(hook.HostGemini), HomeIsParent: true, File: "settings.json", Comments: true, NoMark: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
+		Agent: hook.AgentOf(hook.HostGemini), HomeIsParent: true, File: "settings.json", Comments: true, NoMark: true,
 		ManagedDir:  map[string]string{"darwin": "/Library/Application Support/GeminiCli", "windows": `C:\ProgramData\gemini-cli`, "linux": "/etc/gemini-cli"},
 		ManagedFile: "settings.json",
 		Timeout:     10_000, WindowsShell: settings.ShellPowerShell, Off: off,
@@ -38,7 +38,7 @@ func off(_ install.System, files []settings.File) (reasons []string) {
 		if config.Enabled != nil && !*config.Enabled {
 			reasons = append(reasons, fmt.Sprintf("hooks are switched off in Gemini CLI's settings (hooksConfig.enabled in %q)", f.Path))
 		}
-		if slices.ContainsFunc(config.Disabled, func(hook string) bool { return strings.Contains(hook, settings.Program) }) {
+		if slices.ContainsFunc(config.Disabled, func(name string) bool { return strings.Contains(name, hook.ProgramClaude) }) {
 			reasons = append(reasons, fmt.Sprintf("a hook of hookspan's is switched off in Gemini CLI's settings (hooksConfig.disabled in %q; /hooks enable-all there switches it on)", f.Path))
 		}
 	}

@@ -18,14 +18,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 )
-
-// word is the agent's name on the command line and in the install record.
-const word = "opencode"
-
-// program is the hook program that the plugin starts.
-const program = "claude-hook"
 
 // fileName is the plugin's file. Its name means nothing to opencode.
 const fileName = "hookspan.js"
@@ -47,8 +42,6 @@ var source string
 
 // Installer is the install.Installer of opencode.
 type Installer struct{}
-
-var _ install.Installer = Installer{}
 
 // plugin is the content of a plugin file of hookspan's.
 type plugin struct {
@@ -88,23 +81,18 @@ func read(data []byte) (p plugin, ok bool) {
 
 // site is a folder for the plugin.
 type site struct {
-	install.Place
+	Place install.Place
 	// folder is the folder that opencode searches for plugin folders.
 	folder string
 }
 
-func (s site) file() string { return filepath.Join(s.Path, fileName) }
-
-// config is the folder of the user's settings.
-func config(sys install.System) string {
-	if dir := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "opencode")
-	}
-	return filepath.Join(sys.Home, ".config", "opencode")
-}
+func (s site) file() string { return filepath.Join(s.Place.Path, fileName) }
 
 func userSite(sys install.System) site {
-	dir := config(sys)
+	dir := filepath.Join(sys.Home, ".config", "opencode")
+	if named := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(named) {
+		dir = filepath.Join(named, "opencode")
+	}
 	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: install.ScopeUser, Readers: "opencode, all your projects"}, dir}
 }
 
@@ -144,24 +132,24 @@ func sites(sys install.System, m *install.Manifest, o install.Options) ([]site, 
 		all = append(all, projectSite(project))
 	}
 	for _, r := range m.Settings {
-		if r.Agent != word || slices.ContainsFunc(all, func(s site) bool { return s.Path == filepath.Dir(r.Path) }) {
+		if r.Agent != hook.AgentOf(hook.HostOpencode).Argument() || slices.ContainsFunc(all, func(s site) bool { return s.Place.Path == filepath.Dir(r.Path) }) {
 			continue
 		}
 		s := site{r.Place(), filepath.Dir(filepath.Dir(r.Path))}
-		s.Path, s.Readers = filepath.Dir(r.Path), "of an earlier install"
+		s.Place.Path, s.Place.Readers = filepath.Dir(r.Path), "of an earlier install"
 		if r.Project != "" {
-			s.Readers = "opencode, in " + r.Project
+			s.Place.Readers = "opencode, in " + r.Project
 		}
 		all = append(all, s)
 	}
 	return slices.DeleteFunc(all, func(s site) bool {
-		return o.Scope != "" && s.Kind != o.Scope || o.Project != "" && s.Project != o.Project
+		return o.Scope != "" && s.Place.Kind != o.Scope || o.Project != "" && s.Place.Project != o.Project
 	}), nil
 }
 
 // Plan implements install.Installer.
 func (Installer) Plan(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
-	if err := sys.CheckBinary(o, program); err != nil {
+	if err := sys.CheckBinary(o, hook.ProgramClaude); err != nil {
 		return nil, err
 	}
 	s, err := chosen(sys, o)
@@ -180,7 +168,7 @@ func (Installer) Plan(_ context.Context, sys install.System, o install.Options) 
 	case !ours:
 		a.Op, a.Reason = install.OpForeign, "is not hookspan's and stays as it is: move it away and install again"
 	case have.Edited && !o.Force:
-		a.Op, a.Reason = install.OpEdited, editedReason(have)
+		a.Op, a.Reason = install.OpEdited, install.EditedReason(have.Version, pluginVersion)
 	case bytes.Equal(a.Was.Data, a.Content):
 		a.Op = install.OpKeep
 	case have.Edited:
@@ -191,19 +179,19 @@ func (Installer) Plan(_ context.Context, sys install.System, o install.Options) 
 		a.Op, a.Reason = install.OpUpdate, "is out of date"
 	}
 	p.Actions = []install.Action{a}
-	if err := p.RemoveLeft(s.Path, s.Path); err != nil {
+	if err := p.RemoveLeft(s.Place.Path, s.Place.Path); err != nil {
 		return nil, err
 	}
 	if a.Op.Writes() {
-		if err := install.Writable(s.Path); err != nil {
-			return nil, fmt.Errorf("plugin folder %q: %w", s.Path, err)
+		if err := install.Writable(s.Place.Path); err != nil {
+			return nil, fmt.Errorf("plugin folder %q: %w", s.Place.Path, err)
 		}
 	}
 	if a.Op.Writes() || a.Op == install.OpKeep {
 		p.Before = func(m *install.Manifest) {
 			m.Settings.Add(install.Record{
-				Agent: word, Path: s.file(), Scope: s.Kind, Project: s.Project,
-				Created: install.MissingDirs(s.Path), CreatedFile: a.Op == install.OpCreate,
+				Agent: hook.AgentOf(hook.HostOpencode).Argument(), Path: s.file(), Scope: s.Place.Kind, Project: s.Place.Project,
+				Created: install.MissingDirs(s.Place.Path), CreatedFile: a.Op == install.OpCreate,
 			})
 		}
 	}
@@ -213,7 +201,7 @@ func (Installer) Plan(_ context.Context, sys install.System, o install.Options) 
 	if a.Op == install.OpCreate || a.Op == install.OpUpdate {
 		p.Warnings = append(p.Warnings, "opencode loads plugins when it starts: an opencode that runs is not recorded until it is restarted")
 	}
-	if s.Project != "" {
+	if s.Place.Project != "" {
 		p.Warnings = append(p.Warnings, "the plugin names a program on this machine: do not commit it")
 	}
 	return p, nil
@@ -233,7 +221,7 @@ func fetchNote(s site) string {
 
 // look reads the plugin file of a place.
 func look(s site) (a install.Action, have plugin, ours bool, err error) {
-	check := func() error { return install.ThroughLink(s.Project, s.file()) }
+	check := func() error { return install.ThroughLink(s.Place.Project, s.file()) }
 	if err := check(); err != nil {
 		return a, have, false, err
 	}
@@ -243,15 +231,8 @@ func look(s site) (a install.Action, have plugin, ours bool, err error) {
 	}
 	have, ours = read(was.Data)
 	return install.Action{
-		Place: s.Path, Path: s.file(), Event: "plugin", Was: was, Mode: 0o644, FolderMode: 0o755, Check: check,
+		Place: s.Place.Path, Path: s.file(), Event: "plugin", Was: was, Mode: 0o644, FolderMode: 0o755, Check: check,
 	}, have, ours, nil
-}
-
-func editedReason(p plugin) string {
-	if p.Version > pluginVersion {
-		return fmt.Sprintf("was written by a newer hookspan (v%d) and stays as it is (--force takes it over)", p.Version)
-	}
-	return "was written by hookspan and edited since; it stays as it is (--force takes it over)"
 }
 
 // PlanUninstall implements install.Installer. What opencode itself has fetched stays.
@@ -275,15 +256,15 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 			continue
 		}
 		p.Places = append(p.Places, s.Place)
-		if err := p.RemoveLeft(s.Path, s.Path); err != nil {
+		if err := p.RemoveLeft(s.Place.Path, s.Place.Path); err != nil {
 			return nil, err
 		}
 		switch {
 		case ours && have.Edited && !o.Force:
-			a.Op, a.Reason = install.OpEdited, editedReason(have)
+			a.Op, a.Reason = install.OpEdited, install.EditedReason(have.Version, pluginVersion)
 		case ours:
 			a.Op = install.OpRemove
-			if s.Project == "" {
+			if s.Place.Project == "" {
 				p.Started = append(p.Started, have.Binary)
 			}
 			if a.Was.Link != "" {
@@ -319,7 +300,7 @@ func (Installer) Status(_ context.Context, sys install.System, o install.Options
 	r := &install.Report{}
 	for _, s := range all {
 		at := install.Site{Place: s.Place}
-		r.Left = append(r.Left, install.LeftIn(s.Path)...)
+		r.Left = append(r.Left, install.LeftIn(s.Place.Path)...)
 		a, have, ours, err := look(s)
 		if err != nil {
 			at.Err = err
@@ -335,7 +316,7 @@ func (Installer) Status(_ context.Context, sys install.System, o install.Options
 		case !ours:
 			h.State, h.Faulty = install.StateForeign, false
 		case have.Edited:
-			h.State, h.Reason = install.StateEdited, editedReason(have)
+			h.State, h.Reason = install.StateEdited, install.EditedReason(have.Version, pluginVersion)
 		case o.Binary != "" && have.Binary != o.Binary:
 			h.State, h.Reason = install.StateOutdated, "starts "+have.Binary
 		case !install.FileExists(have.Binary):

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // feed runs the plugin in Node.js, with a hook program of that text, and gives it the

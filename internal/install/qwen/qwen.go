@@ -12,7 +12,7 @@ import (
 // piece of streamed text, is not.
 func Installer() settings.Installer {
 	return settings.Installer{Spec: &settings.Spec{
-		Agent: hook.AgentOf(hook.HostQwen), File: "settings.json", Comments: true, Scopes: []string{install.ScopeUser, install.ScopeProject},
+		Agent: hook.AgentOf(hook.HostQwen), File: "settings.json", Comments: true,
 		ManagedDir:   map[string]string{"darwin": "/Library/Application Support/QwenCode", "windows": `C:\ProgramData\qwen-code`, "linux": "/etc/qwen-code"},
 		ManagedFile:  "settings.json",
 		WindowsShell: settings.ShellCmd, Off: off,

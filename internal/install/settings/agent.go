@@ -28,9 +28,6 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 )
 
-// Program is the base name of the program that hookspan's hooks start.
-const Program = "claude-hook"
-
 // defaultTimeout is how long an agent waits for a hook, in seconds. A hook answers
 // in milliseconds; this bounds what a stuck disk can cost.
 const defaultTimeout = 10
@@ -45,9 +42,6 @@ type Spec struct {
 	// File is the path of the settings file in the agent's folder, LocalFile that of
 	// install.ScopeLocal, for agents with this scope.
 	File, LocalFile string
-	// Scopes are the scopes of the settings files, those of lower precedence first.
-	// The first is install.ScopeUser.
-	Scopes []string
 	// ManagedDir is the folder of an organisation's settings by operating system, in
 	// Go's spelling; systems that are not named have that of "linux". If nil, the
 	// agent has no such settings. ManagedFile is the settings file there, and

@@ -3,6 +3,8 @@ package settings
 import (
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/install"
 )
 
 // Shell is what reads a hook's command line.
@@ -40,16 +42,11 @@ func (s Shell) line(program string, args []string) string {
 	case s == ShellPowerShell:
 		program = callOperator + "'" + strings.ReplaceAll(program, "'", "''") + "'"
 	case s == ShellPOSIX:
-		program = quoteShell(program)
+		program = install.ShellWord(program)
 	case !plain(program, plainInCmd):
 		program = `"` + program + `"`
 	}
 	return strings.Join(slices.Concat([]string{program}, args, s.ending()), " ")
-}
-
-// quoteShell makes a shell word of any text without NUL.
-func quoteShell(s string) string {
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // The characters beside letters and digits that a shell reads as they are.

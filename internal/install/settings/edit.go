@@ -142,7 +142,7 @@ func (e *settingsEdit) mixed() (commands []string) {
 	return commands
 }
 
-// namesakes lists the handlers that start a program of Program's name. Parts that the
+// namesakes lists the handlers that start a program of hook.ProgramClaude's name. Parts that the
 // agent does not read hold none.
 func (e *settingsEdit) namesakes() (out []placedHandler) {
 	e.handlers(func(h placedHandler) {

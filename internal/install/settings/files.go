@@ -21,7 +21,7 @@ func (a *Spec) place(scope, path, project string) install.Place {
 		readers = "read by " + a.Agent.Name + " in this project, by everybody who has it"
 	case install.ScopeLocal:
 		readers = "read by your " + a.Agent.Name + " in this project"
-	case ScopeManaged:
+	case install.ScopeManaged:
 		readers = "read by everybody's " + a.Agent.Name + " on this machine"
 	}
 	return install.Place{Path: path, Kind: scope, Project: project, Readers: readers}
@@ -52,7 +52,7 @@ func (a *Spec) selectedPlace(sys install.System, o install.Options) (install.Pla
 	scope := o.Scope
 	switch {
 	case scope == install.ScopeUser && o.Project != "":
-		return install.Place{}, install.Optionf("--project: the user's settings belong to no project: --scope %s goes with it", strings.Join(a.Scopes[1:], " or --scope "))
+		return install.Place{}, install.Optionf("--project: the user's settings belong to no project: --scope %s goes with it", strings.Join(a.Agent.Scopes[1:], " or --scope "))
 	case scope == "" && o.Project != "":
 		scope = install.ScopeProject
 	}
@@ -61,11 +61,11 @@ func (a *Spec) selectedPlace(sys install.System, o install.Options) (install.Pla
 
 // scopePlace finds the settings file of a scope.
 func (a *Spec) scopePlace(sys install.System, scope, project string) (install.Place, error) {
-	if scope != "" && !slices.Contains(a.Scopes, scope) {
-		last := len(a.Scopes) - 1
-		want := a.Scopes[last]
+	if scope != "" && !slices.Contains(a.Agent.Scopes, scope) {
+		last := len(a.Agent.Scopes) - 1
+		want := a.Agent.Scopes[last]
 		if last > 0 {
-			want = strings.Join(a.Scopes[:last], ", ") + " or " + want
+			want = strings.Join(a.Agent.Scopes[:last], ", ") + " or " + want
 		}
 		return install.Place{}, install.Optionf("--scope %q: want %s", scope, want)
 	}
@@ -93,7 +93,7 @@ func (a *Spec) allPlaces(sys install.System, m *install.Manifest, project string
 			list = append(list, place)
 		}
 	}
-	for _, scope := range a.Scopes {
+	for _, scope := range a.Agent.Scopes {
 		if scope != install.ScopeUser && project == "" {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
@@ -86,8 +87,8 @@ func parseHandler(text []byte, n *jsonedit.Node) (handler, bool) {
 }
 
 // HookCommand reads a command of a settings file: a program and its arguments, or
-// with nil arguments a line for a shell. ok reports that it starts Program as an
-// install does: without flags. args are then the arguments of Program, and assigns
+// with nil arguments a line for a shell. ok reports that it starts hook.ProgramClaude as an
+// install does: without flags. args are then the arguments of the program, and assigns
 // reports that the command gives a variable a value.
 func HookCommand(command string, arguments []string) (args []string, assigns, ok bool) {
 	h := handler{args: arguments}
@@ -159,13 +160,13 @@ func (h *handler) unredirected(words []string) (rest []string) {
 	return rest
 }
 
-// isProgram reports that a path has the name of Program.
+// isProgram reports that a path has the name of hook.ProgramClaude.
 func isProgram(program string) bool {
 	name := path.Base(strings.ReplaceAll(program, `\`, "/"))
-	return name == Program || name == Program+".exe"
+	return name == hook.ProgramClaude || name == hook.ProgramClaude+".exe"
 }
 
-// installed reports that the handler starts a program of Program's name as hookspan
+// installed reports that the handler starts a program of that name as hookspan
 // installs it: with words alone. A handler with flags is the user's, such as one that
 // posts to a bridge, and so is a line that starts other programs too.
 func (h handler) installed() bool {

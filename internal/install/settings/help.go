@@ -17,7 +17,7 @@ const helpWidth = 89
 // them.
 func (in Installer) Command(undo bool) install.Command {
 	a := in.Spec
-	name, word, scopes := a.Agent.Name, a.Agent.Word, strings.Join(a.Scopes, ", ")
+	name, word, scopes := a.Agent.Name, a.Agent.Word, strings.Join(a.Agent.Scopes, ", ")
 	if i := strings.LastIndex(scopes, ", "); i > 0 {
 		scopes = scopes[:i] + " or " + scopes[i+2:]
 	}
@@ -49,7 +49,7 @@ func (in Installer) Command(undo bool) install.Command {
 		c.Long += "\n\n" + paragraph(name+" runs a hook only when you trust it: "+a.TrustHint+". hookspan doctor says whether you have"+a.NoTrust+".")
 	}
 	c.Long += "\n"
-	for _, scope := range a.Scopes {
+	for _, scope := range a.Agent.Scopes {
 		at, whose := "~/"+a.folder()+"/"+a.File, ", for all your projects (the default)"
 		switch scope {
 		case install.ScopeProject:

@@ -8,8 +8,8 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/skip"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // home is a user's home folder in a temporary place.
@@ -25,9 +25,8 @@ type home struct {
 // reads its commands.
 func testAgent() *Spec {
 	return &Spec{
-		Agent: hook.Agent{Word: "agent", Name: "Test Agent", Program: "agent-hook", Folders: []string{"AGENT_HOME"}},
+		Agent: hook.Agent{Word: "agent", Name: "Test Agent", Program: "agent-hook", Folders: []string{"AGENT_HOME"}, Scopes: []string{"user", "project", "local"}},
 		File:  "settings.json", LocalFile: "settings.local.json",
-		Scopes:      []string{install.ScopeUser, install.ScopeProject, install.ScopeLocal},
 		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json",
 		Events: []Event{
 			{Name: "SessionStart"},

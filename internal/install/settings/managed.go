@@ -16,9 +16,6 @@ import (
 	"github.com/hookspan/hookspan/internal/jsonedit"
 )
 
-// ScopeManaged is install.ScopeManaged.
-const ScopeManaged = install.ScopeManaged
-
 // managedDir is the folder of an organisation's settings.
 func (a *Spec) managedDir(sys install.System) string {
 	return cmp.Or(a.ManagedDir[sys.GOOS], a.ManagedDir["linux"])
@@ -27,7 +24,7 @@ func (a *Spec) managedDir(sys install.System) string {
 // managed lists the organisation's settings that hold hookspan's hooks.
 func (a *Spec) managed(sys install.System) (places []install.Place) {
 	for _, f := range a.Files(sys, "") {
-		if f.Scope != ScopeManaged {
+		if f.Scope != install.ScopeManaged {
 			continue
 		}
 		found, err := readSettings(f.Path)
@@ -35,7 +32,7 @@ func (a *Spec) managed(sys install.System) (places []install.Place) {
 			continue
 		}
 		if e, err := a.open(a.asJSON(f.Path, found.Data), nil, inManaged); err == nil && len(e.find()) > 0 {
-			places = append(places, a.place(ScopeManaged, f.Path, ""))
+			places = append(places, a.place(install.ScopeManaged, f.Path, ""))
 		}
 	}
 	return places
@@ -50,7 +47,7 @@ func inManaged(program string) bool {
 // planManaged plans to put hookspan's hooks into the organisation's settings, or to take
 // them out.
 func (a *Spec) planManaged(sys install.System, o install.Options, undo bool) (*install.Plan, error) {
-	place := a.place(ScopeManaged, filepath.Join(a.managedDir(sys), a.ManagedHooks), "")
+	place := a.place(install.ScopeManaged, filepath.Join(a.managedDir(sys), a.ManagedHooks), "")
 	found, err := readSettings(place.Path)
 	if err != nil {
 		return nil, err
@@ -259,7 +256,8 @@ func tomlHooks(text []byte) []byte {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "[[hooks."); ok {
 			event, inner := strings.CutSuffix(strings.TrimSuffix(name, "]]"), ".hooks")
-			if handler = nil; !inner {
+			handler = nil
+			if !inner {
 				at = &group{Hooks: []map[string]any{}}
 				hooks[event] = append(hooks[event], at)
 			} else if at != nil {
@@ -272,7 +270,8 @@ func tomlHooks(text []byte) []byte {
 			at, handler = nil, nil
 		}
 		key, raw, ok := strings.Cut(line, "=")
-		if key, raw = strings.TrimSpace(key), strings.TrimSpace(raw); !ok || at == nil {
+		key, raw = strings.TrimSpace(key), strings.TrimSpace(raw)
+		if !ok || at == nil {
 			continue
 		}
 		var value any

@@ -16,7 +16,7 @@ import (
 type File struct {
 	// Path is absolute; there need not be a file.
 	Path string
-	// Scope is install.Options.Scope for the file, or ScopeManaged.
+	// Scope is install.Options.Scope for the file, or install.ScopeManaged.
 	Scope string
 	// Members are the settings by their names, nil for a file that cannot be read.
 	Members map[string]json.RawMessage
@@ -38,16 +38,16 @@ func (a *Spec) Files(sys install.System, project string) []File {
 	if a.ManagedDir != nil {
 		dir := a.managedDir(sys)
 		if a.ManagedFile != "" {
-			add(ScopeManaged, filepath.Join(dir, a.ManagedFile))
+			add(install.ScopeManaged, filepath.Join(dir, a.ManagedFile))
 		}
 		if a.ManagedPattern != "" {
 			more, _ := filepath.Glob(filepath.Join(dir, a.ManagedPattern)) // the pattern is valid
 			for _, path := range more {
-				add(ScopeManaged, path)
+				add(install.ScopeManaged, path)
 			}
 		}
 	}
-	for _, scope := range slices.Backward(a.Scopes) {
+	for _, scope := range slices.Backward(a.Agent.Scopes) {
 		if scope != install.ScopeUser && project == "" {
 			continue
 		}
@@ -84,7 +84,7 @@ func (a *Spec) offReasons(sys install.System, project string, managed bool) (rea
 	case managed:
 		// The user's settings do not switch these off, and one of two agents' own does.
 		if a.Off != nil && a.ManagedFile != "" {
-			reasons = DisableAllHooks(a.Agent.Name, slices.DeleteFunc(files, func(f File) bool { return f.Scope != ScopeManaged }))
+			reasons = DisableAllHooks(a.Agent.Name, slices.DeleteFunc(files, func(f File) bool { return f.Scope != install.ScopeManaged }))
 		}
 	case a.Off != nil:
 		reasons = a.Off(sys, files)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/jsonedit"
@@ -19,8 +20,6 @@ import (
 // Installer implements install.Installer for an agent.
 type Installer struct{ Spec *Spec }
 
-var _ install.Installer = Installer{}
-
 // Plan implements install.Installer.
 //
 // It fails when the hook program cannot be run, when the settings are not JSON or
@@ -28,10 +27,10 @@ var _ install.Installer = Installer{}
 // written to. Edited hooks are no failure; see install.Plan.Edited.
 func (in Installer) Plan(ctx context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	a := in.Spec
-	if err := sys.CheckBinary(o, Program); err != nil {
+	if err := sys.CheckBinary(o, hook.ProgramClaude); err != nil {
 		return nil, err
 	}
-	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
+	if o.Scope == install.ScopeManaged && a.ManagedHooks != "" {
 		return a.planManaged(sys, o, false)
 	}
 	place, err := a.selectedPlace(sys, o)
@@ -101,7 +100,7 @@ func (a *Spec) warn(p *install.Plan, sys install.System, m *install.Manifest, pl
 	}
 	if place.Kind == install.ScopeProject {
 		warning := "the hooks name a program on this machine: do not commit them"
-		if slices.Contains(a.Scopes, install.ScopeLocal) {
+		if slices.Contains(a.Agent.Scopes, install.ScopeLocal) {
 			warning += " (--scope local is for that)"
 		}
 		p.Warnings = append(p.Warnings, warning)
@@ -124,7 +123,7 @@ func (a *Spec) hasHooks(sys install.System, m *install.Manifest, path string) bo
 // record and those that the agent reads now. Edited entries go too.
 func (in Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	a := in.Spec
-	if o.Scope == ScopeManaged && a.ManagedHooks != "" {
+	if o.Scope == install.ScopeManaged && a.ManagedHooks != "" {
 		return a.planManaged(sys, o, true)
 	}
 	m, err := install.ReadManifest(sys.StateDir)
@@ -201,7 +200,7 @@ func (a *Spec) uninstallPlaces(sys install.System, m *install.Manifest, o instal
 // of hookspan's.
 func mentionsHook(path string) bool {
 	f, err := readSettings(path)
-	return err == nil && bytes.Contains(f.Data, []byte(Program))
+	return err == nil && bytes.Contains(f.Data, []byte(hook.ProgramClaude))
 }
 
 // plannedFile is a settings file and what a plan does to it.
@@ -315,7 +314,7 @@ func (f *plannedFile) addTo(p *install.Plan) error {
 		switch place.Kind {
 		case install.ScopeUser:
 			a.FolderMode = 0o700
-		case install.ScopeProject, ScopeManaged:
+		case install.ScopeProject, install.ScopeManaged:
 			a.Mode = 0o644
 		}
 		switch {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 )
 
@@ -41,7 +42,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		}
 		if err == nil {
 			binary, ours := o.Binary, a.ours(sys, o, m, place.Path)
-			if place.Kind == ScopeManaged {
+			if place.Kind == install.ScopeManaged {
 				binary, ours = "", inManaged // the administrator's choice
 			}
 			s.Hooks, err = a.hookStates(sys.GOOS, a.asJSON(place.Path, found.Data), binary, ours)
@@ -50,7 +51,7 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 			}
 		}
 		s.Err = err
-		s.Present = s.Present || err != nil && bytes.Contains(found.Data, []byte(Program)) ||
+		s.Present = s.Present || err != nil && bytes.Contains(found.Data, []byte(hook.ProgramClaude)) ||
 			slices.ContainsFunc(s.Hooks, func(h install.Hook) bool { return h.State != install.StateMissing })
 		r.Sites = append(r.Sites, s)
 	}
@@ -62,16 +63,16 @@ func (in Installer) Status(ctx context.Context, sys install.System, o install.Op
 		if s.Kind == install.ScopeUser && s.Path != places[0].Path {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s reads %q now, not %q, where hooks were installed (%s): install again", a.Agent.Name, places[0].Path, s.Path, a.Agent.Folders[0]))
 		}
-		if s.Kind != ScopeManaged && len(managed) > 0 {
+		if s.Kind != install.ScopeManaged && len(managed) > 0 {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("hookspan's hooks are in %q and, by your organisation, in %q: each event is stored twice and counted once; hookspan reconcile takes yours out", s.Path, managed[0].Path))
 			continue
 		}
-		if s.Kind != ScopeManaged && a.Untrusted != nil && s.Count(install.StateInstalled) > 0 {
+		if s.Kind != install.ScopeManaged && a.Untrusted != nil && s.Count(install.StateInstalled) > 0 {
 			if why := a.Untrusted(ctx, cmp.Or(s.Project, o.Dir, sys.Home)); why != "" {
 				r.Off, r.OffHint = append(r.Off, why), a.TrustHint+a.NoTrust
 			}
 		}
-		for _, why := range a.offReasons(sys, s.Project, s.Kind == ScopeManaged) {
+		for _, why := range a.offReasons(sys, s.Project, s.Kind == install.ScopeManaged) {
 			if !slices.Contains(r.Off, why) {
 				r.Off = append(r.Off, why)
 			}

@@ -47,7 +47,8 @@ func (a *Spec) version(ctx context.Context) (v Version, warning string) {
 		return v, ""
 	}
 	text, err := a.Version(ctx)
-	if v = parseVersion(text); err == nil && (text == "" || v.known()) {
+	v = parseVersion(text)
+	if err == nil && (text == "" || v.known()) {
 		return v, ""
 	}
 	why := fmt.Sprintf("it said %q", text)

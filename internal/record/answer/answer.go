@@ -143,7 +143,8 @@ func (a *asking) join(own []byte, t hookReply) []byte {
 		if a.call.Head.Kind == hook.KindToolStart && a.call.Config.HooksOnError != onErrorDeny && !a.mayGuard() {
 			return own
 		}
-		if answer = a.denial(t.err); answer == nil {
+		answer = a.denial(t.err)
+		if answer == nil {
 			return own
 		}
 	}

@@ -34,7 +34,7 @@ func newCall(t *testing.T) *call {
 	}
 	now := time.Date(2026, 8, 1, 12, 0, 0, 5, time.UTC)
 	c.Process = &record.Process{
-		Agent: record.Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply, Answers: c.hooked.Answers},
+		Agent: record.Agent{Facts: hook.AgentOf(hook.HostCline), Peek: cline.Peek, Reply: cline.EncodeReply, Answers: c.hooked.Answers},
 		Event: "PostToolUse", Stdin: strings.NewReader(toolEvent), Stdout: &c.stdout,
 		Environ: []string{"XDG_STATE_HOME=" + c.path("state"), "XDG_CONFIG_HOME=" + c.path("config"), "PATH=" + os.Getenv("PATH")},
 		Home:    c.path("home"), GOOS: runtime.GOOS, Dir: c.path("project"),

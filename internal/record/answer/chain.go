@@ -57,7 +57,8 @@ func (a *asking) chain() (answer []byte, failed int) {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		a.log("chained hook %s: %v", a.script, err)
-		if err = nil; p.Agent.Facts.Host != cline.Host || !cline.AnyExit(a.call.Payload.Data, p.Event) {
+		err = nil
+		if p.Agent.Facts.Host != hook.HostCline || !cline.AnyExit(a.call.Payload.Data, p.Event) {
 			return nil, exitCode(exit.ExitCode())
 		}
 	}

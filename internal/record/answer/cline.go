@@ -15,7 +15,7 @@ import (
 
 // ClineHook is the agent that starts cline-hook.
 func ClineHook() record.Agent {
-	return record.Agent{Facts: hook.AgentOf(cline.Host), Peek: cline.Peek, Reply: cline.EncodeReply, Answers: Cline().Answers}
+	return record.Agent{Facts: hook.AgentOf(hook.HostCline), Peek: cline.Peek, Reply: cline.EncodeReply, Answers: Cline().Answers}
 }
 
 // Cline are the hooks on Cline.

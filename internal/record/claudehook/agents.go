@@ -18,17 +18,17 @@ import (
 func Agents(getenv func(string) string) []record.Agent {
 	return []record.Agent{
 		{
-			Facts: hook.AgentOf(claude.Host), Peek: claude.PeekIn(getenv), Silence: claude.Silence,
+			Facts: hook.AgentOf(hook.HostClaude), Peek: claude.PeekIn(getenv), Silence: claude.Silence,
 			// The folder a hook runs in follows the model's cd, this does not.
 			ProjectVariable: "CLAUDE_PROJECT_DIR",
 		},
 		{
-			Facts: hook.AgentOf(qwen.Host), Peek: qwen.Protocol.PeekIn(getenv), Silence: claude.Silence,
+			Facts: hook.AgentOf(hook.HostQwen), Peek: qwen.Protocol.PeekIn(getenv), Silence: claude.Silence,
 			Reply: qwen.Reply, ProjectVariable: "QWEN_PROJECT_DIR",
 		},
-		{Facts: hook.AgentOf(codex.Host), Peek: codex.Protocol.PeekIn(getenv), Silence: claude.Silence},
-		{Facts: hook.AgentOf(gemini.Host), Peek: gemini.Protocol.PeekIn(getenv), Silence: claude.Silence, ProjectVariable: "GEMINI_PROJECT_DIR"},
-		{Facts: hook.AgentOf(copilot.Host), Peek: copilot.Peek, ProjectVariable: "COPILOT_PROJECT_DIR"},
-		{Facts: hook.AgentOf(opencode.Host), Peek: opencode.Peek, StreamEnded: opencode.StreamEnded},
+		{Facts: hook.AgentOf(hook.HostCodex), Peek: codex.Protocol.PeekIn(getenv), Silence: claude.Silence},
+		{Facts: hook.AgentOf(hook.HostGemini), Peek: gemini.Protocol.PeekIn(getenv), Silence: claude.Silence, ProjectVariable: "GEMINI_PROJECT_DIR"},
+		{Facts: hook.AgentOf(hook.HostCopilot), Peek: copilot.Peek, ProjectVariable: "COPILOT_PROJECT_DIR"},
+		{Facts: hook.AgentOf(hook.HostOpencode), Peek: opencode.Peek, StreamEnded: opencode.StreamEnded},
 	}
 }

@@ -37,7 +37,7 @@ func Jumps(t *testing.T, a transcript.Reader, dialect, session, path, first stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range a.Events(dialect, tr) {
+		for e := range a.Events(dialect, tr) {
 			name := e.Name
 			if e.Tool != nil {
 				name += " " + e.Tool.ID

@@ -317,7 +317,7 @@ func (p *printer) session(t *testing.T, a transcript.Reader, f *transcript.Files
 	p.err("read", err)
 	if all != nil {
 		p.transcript(all)
-		for _, e := range a.Events(s.Dialect, all) {
+		for e := range a.Events(s.Dialect, all) {
 			e.Host, e.Dialect, e.Session, e.HostVersion, e.Offset, e.Hash = "", "", "", "", 0, 0 // all the same, or the number
 			p.line("event", e)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,5 +127,62 @@ func write(t *testing.T, path, text string) {
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCallsAreRedactedAsTheirTasksAre has a value that a later task of the session has as a folder's
+// name: in the task whose prompt shows it to be a secret it is removed all the same.
+func TestCallsAreRedactedAsTheirTasksAre(t *testing.T) {
+	const secret = "Xk29vQ7wLp3z"
+	f := finder(t, claude.Agent, nil)
+	f.Agent = func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) {
+		return transcript.Reader{Read: func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+			return &hook.Transcript{
+				Prompts: []hook.Prompt{{At: at(0), Text: "deploy with password=" + secret}},
+				ToolResults: []hook.ToolResult{
+					{ID: "0", Name: "Write", At: at(1), Input: `{"content":"` + secret + `"}`},
+					{ID: "1", Name: "Write", At: at(9000), Input: `{"file_path":"/src/` + secret + `/a"}`},
+				},
+			}, nil
+		}}, nil
+	}
+	tasks := make(map[string]*store.Trace)
+	var calls []store.Call
+	for n, start := range []int{0, 8999} {
+		id, task := fmt.Sprintf("%032x", n+1), trace("claude-code", "s", "claude")
+		task.TraceID, task.Started, task.Ended = id, at(start), at(start+2)
+		span := &tracepb.Span{
+			SpanId: []byte{1, 0, 0, 0, 0, 0, 0, byte(n)}, StartTimeUnixNano: otlp.UnixNano(at(start)), EndTimeUnixNano: otlp.UnixNano(at(start + 1)),
+			Attributes: otlpTexts(otelmap.KeyOperation, otelmap.OpExecuteTool, otelmap.KeyToolName, "Write", otelmap.KeyToolCallID, fmt.Sprint(n)),
+		}
+		scope := task.ResourceSpans[0].ScopeSpans[0]
+		scope.Spans = append(scope.Spans, span)
+		if n == 1 {
+			scope.Spans[0].Attributes = append(scope.Spans[0].Attributes, otlpTexts(otelmap.KeyWorkingDirectory, "/src/"+secret)...)
+		}
+		tasks[id] = task
+		calls = append(calls, store.Call{Trace: id, Span: otlp.SpanID(span), Host: "claude-code", Session: "s"})
+	}
+	for i := range calls {
+		alone := []store.Call{calls[i]}
+		if err := f.Calls(t.Context(), func(id string) (*store.Trace, error) { return tasks[id], nil }, alone); err != nil {
+			t.Fatal(err)
+		}
+		if hidden := !strings.Contains(alone[0].Arguments, secret); hidden != (i == 0) {
+			t.Errorf("call %d alone has %s", i, alone[0].Arguments)
+		}
+		calls[i].Arguments = alone[0].Arguments
+	}
+	together := slices.Clone(calls)
+	for i := range together {
+		together[i].Arguments = ""
+	}
+	if err := f.Calls(t.Context(), func(id string) (*store.Trace, error) { return tasks[id], nil }, together); err != nil {
+		t.Fatal(err)
+	}
+	for i := range calls {
+		if together[i].Arguments != calls[i].Arguments {
+			t.Errorf("call %d has %s together with another task's, alone %s", i, together[i].Arguments, calls[i].Arguments)
+		}
 	}
 }

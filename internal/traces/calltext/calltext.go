@@ -9,10 +9,10 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // MaxText is the size in bytes from which a text is cut.
@@ -30,16 +30,12 @@ type Wanted struct {
 
 // WantedOf describes the call of a tool span.
 func WantedOf(s *tracepb.Span) Wanted {
-	a := s.GetAttributes()
+	one := step.Of(s)
 	w := Wanted{
-		ID: otlp.Text(a, otelmap.KeyToolCallID), Name: otlp.Text(a, otelmap.KeyToolName),
-		Started: otlp.Start(s), Ended: otlp.End(s),
-		Preview: view.CallText{
-			Arguments: otlp.Text(a, otelmap.KeyToolArguments), Result: otelmap.Returned(s),
-			Error: s.GetStatus().GetMessage(), Place: view.PlacePreview,
-		},
+		ID: one.CallID(), Name: one.Tool(), Started: one.Started(), Ended: one.Ended(),
+		Preview: view.CallText{Arguments: one.Arguments(), Result: one.Returned(), Error: one.Failure().Message, Place: view.PlacePreview},
 	}
-	end := otelmap.EndOf(s)
+	end := one.End()
 	w.Open = end == otelmap.EndUnfinished || end == otelmap.EndRunning
 	if w.Preview.Error == w.Preview.Result {
 		w.Preview.Error = ""

@@ -18,7 +18,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -76,16 +76,18 @@ func (f *Finder) Calls(ctx context.Context, trace func(id string) (*store.Trace,
 	return nil
 }
 
+// task is a trace and those of its calls whose texts are looked for.
+type task struct {
+	trace  *store.Trace
+	wanted []Wanted
+	calls  []*store.Call
+}
+
 // session is Calls for one session's calls. In another folder it is another session.
 func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trace, error), calls []*store.Call) error {
-	type chosen struct {
-		of    *store.Trace
-		rows  []*view.Row
-		calls []*store.Call
-	}
-	folders := make(map[string]*chosen)
+	folders := make(map[string][]*task)
 	slices.SortStableFunc(calls, func(x, y *store.Call) int { return strings.Compare(x.Trace, y.Trace) })
-	var in *chosen
+	var in *task
 	var whole []view.Row
 	places := make(map[string]int)
 	for i, c := range calls {
@@ -94,20 +96,9 @@ func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trac
 			if err != nil {
 				return err
 			}
+			in, whole = &task{trace: t}, view.Rows(t)
 			cwd := QueryOf(t).Cwd
-			if folders[cwd] == nil {
-				folders[cwd] = &chosen{of: &store.Trace{Summary: t.Summary}}
-			}
-			in, whole = folders[cwd], view.Rows(t)
-			// What one of the tasks removes is removed from the texts of all.
-			of := in.of
-			of.ResourceSpans = append(of.ResourceSpans, t.ResourceSpans...)
-			if t.Started.Before(of.Started) {
-				of.Started = t.Started
-			}
-			if t.Ended.After(of.Ended) {
-				of.Ended = t.Ended
-			}
+			folders[cwd] = append(folders[cwd], in)
 			clear(places)
 			for at := range whole {
 				places[whole[at].SpanID()] = at
@@ -117,16 +108,18 @@ func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trac
 		if !ok {
 			return fmt.Errorf("trace %s: call %s is gone", c.Trace, c.Span)
 		}
-		row := whole[at] // The others need not stay.
-		in.rows, in.calls = append(in.rows, &row), append(in.calls, c)
+		in.wanted, in.calls = append(in.wanted, WantedOf(whole[at].Span())), append(in.calls, c)
 	}
-	for _, in := range folders {
-		texts, err := f.Rows(ctx, in.of, in.rows...)
+	for _, tasks := range folders {
+		texts, err := f.find(ctx, tasks)
 		if err != nil {
 			return err
 		}
-		for i, c := range in.calls {
-			c.Arguments = texts[i].Arguments
+		for _, in := range tasks {
+			for i, c := range in.calls {
+				c.Arguments = texts[i].Arguments
+			}
+			texts = texts[len(in.calls):]
 		}
 	}
 	return nil
@@ -135,6 +128,23 @@ func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trac
 // Find returns the texts of calls of one trace, in their order: from the agent's
 // files, else from the spool, else the previews. The error is the context's.
 func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]view.CallText, error) {
+	return f.find(ctx, []*task{{trace: t, wanted: calls}})
+}
+
+// find is Find for some tasks of one session, whose files it reads once. From a call's texts it
+// removes what its own task removes: what is a secret in one may be a file's name in another.
+func (f *Finder) find(ctx context.Context, tasks []*task) ([]view.CallText, error) {
+	t := &store.Trace{Summary: tasks[0].trace.Summary, ResourceSpans: tasks[0].trace.ResourceSpans}
+	var calls []Wanted
+	for _, of := range tasks {
+		calls = append(calls, of.wanted...)
+		if of.trace.Started.Before(t.Started) {
+			t.Started = of.trace.Started
+		}
+		if of.trace.Ended.After(t.Ended) {
+			t.Ended = of.trace.Ended
+		}
+	}
 	read, decode := f.Agent(t.Host)
 	inFiles, why := f.files(ctx, read, t, calls)
 	byID := make(map[string][]Record)
@@ -165,19 +175,31 @@ func (f *Finder) Find(ctx context.Context, t *store.Trace, calls []Wanted) ([]vi
 			out[i].Source = "only the preview is left: " + why
 		}
 	}
-	f.clean(ctx, read, t, out)
+	said := f.said(ctx, read, t)
+	at := 0
+	for _, of := range tasks {
+		f.clean(said, of.trace, out[at:at+len(of.wanted)])
+		at += len(of.wanted)
+	}
 	return out, ctx.Err()
 }
 
-// clean removes the secrets from texts of a task.
-func (f *Finder) clean(ctx context.Context, a transcript.Reader, t *store.Trace, texts []view.CallText) {
-	m := f.Redact.Memory()
+// said is what the agent's files say of the time of a trace, nil if they say nothing.
+func (f *Finder) said(ctx context.Context, a transcript.Reader, t *store.Trace) *hook.Transcript {
+	if a.Read == nil {
+		return nil
+	}
 	q := QueryOf(t)
 	q.Since, q.Until = t.Started, t.Ended
-	if a.Read != nil {
-		if tr, _ := f.Files.Read(ctx, a, q); tr != nil {
-			remember(m, t, tr)
-		}
+	tr, _ := f.Files.Read(ctx, a, q) // less is known without it
+	return tr
+}
+
+// clean removes the secrets from texts of a task, by what the agent's files say of it, too.
+func (f *Finder) clean(said *hook.Transcript, t *store.Trace, texts []view.CallText) {
+	m := f.Redact.Memory()
+	if said != nil {
+		remember(m, t, said)
 	}
 	each(texts, func(s string) string {
 		return rawjson.Clean(bounded(s), func(s string) string { return m.Clean(s, 0) })
@@ -216,7 +238,7 @@ func remember(m *redact.Memory, t *store.Trace, tr *hook.Transcript) {
 func QueryOf(t *store.Trace) transcript.Query {
 	q := transcript.Query{Session: t.Session, Cwd: t.Cwd(), Full: true}
 	for s := range otlp.Spans(t.ResourceSpans) {
-		if d := otlp.Text(s.GetAttributes(), otelmap.KeyDialect); d != "" {
+		if d := step.Of(s).Dialect(); d != "" {
 			q.Dialect = d
 			break
 		}

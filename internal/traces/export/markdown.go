@@ -10,11 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
-	"github.com/hookspan/hookspan/otelmap"
 )
 
 // maxHeading bounds what a heading says about a row, in columns.
@@ -104,14 +102,14 @@ func (m *markdown) step(s *view.Step, start time.Time) {
 		words = append(words, r.Status.String())
 	}
 	if s.Who == view.WhoAgent || s.Who == view.WhoSubagent {
-		words = append(words, view.Counts(&store.Summary{Usage: store.UsageOf(r.Attributes())})...)
+		words = append(words, view.Counts(&store.Summary{Usage: r.Usage()})...)
 	}
 	words = append(words, view.Offset(r.Start, start))
 	if !r.End.IsZero() && r.Kind != view.KindEvent {
 		words = append(words, view.Duration(r.Took()))
 	}
 	m.heading(strings.TrimSpace(strings.Join(words, " · ")))
-	if r.Kind == view.KindEvent && s.Who != view.WhoUser && otlp.Text(r.Attributes(), otelmap.KeyText) == "" {
+	if r.Kind == view.KindEvent && s.Who != view.WhoUser && r.Note() == "" {
 		if d := r.Detail(); d != "" {
 			m.quote(d)
 		}

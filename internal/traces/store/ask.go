@@ -5,10 +5,8 @@ import (
 	"strings"
 	"time"
 
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Totals are sums over traces.
@@ -138,7 +136,7 @@ type Hit struct {
 	Name  string `json:"name"`
 	// Tool is empty if the span is no tool call.
 	Tool    string      `json:"tool,omitempty"`
-	Role    Role        `json:"-"`
+	Kind    step.Kind   `json:"-"`
 	Status  otelmap.End `json:"-"`
 	Started time.Time   `json:"started,omitzero"`
 	// Snippet is the part of the text where the first word is, on one line.
@@ -181,14 +179,10 @@ func (h *HookRun) Denied() bool { return h.End() == otelmap.EndDenied }
 func (h *HookRun) End() otelmap.End { return otelmap.HookEnd(h.Status, h.Decision) }
 
 // hookRunOf reads the event of a hook run.
-func hookRunOf(e *tracepb.Span_Event) HookRun {
-	a := e.GetAttributes()
-	ms := min(max(0, otlp.Number(a, otelmap.KeyHookDuration)), maxTook/int64(time.Millisecond))
+func hookRunOf(e step.Event) HookRun {
+	h := e.Hook()
 	return HookRun{
-		Event: otlp.Text(a, otelmap.KeyHookEvent), Tool: otlp.Text(a, otelmap.KeyHookTool),
-		Command: otlp.Text(a, otelmap.KeyHookCommand), Source: otlp.Text(a, otelmap.KeyHookSource),
-		Status: otlp.Text(a, otelmap.KeyHookStatus), Decision: otlp.Text(a, otelmap.KeyHookDecision),
-		Reason: otlp.Text(a, otelmap.KeyHookReason), Started: fromColumn(column(e.GetTimeUnixNano())),
-		Took: time.Duration(ms) * time.Millisecond,
+		Event: h.Event, Tool: h.Tool, Command: h.Command, Source: h.Source, Status: h.Status, Decision: h.Decision, Reason: h.Reason,
+		Started: h.Started, Took: min(h.Took, maxTook),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // asked stores clineTrace and, two days later, a trace with hooks and Japanese.
@@ -219,7 +220,7 @@ func TestSearch(t *testing.T) {
 		t.Fatalf("%+v, %v, want the two calls", hits, err)
 	}
 	want := Hit{
-		Trace: cline, Span: "a00000000000000f", Name: "execute_tool execute_command", Tool: "execute_command", Role: RoleTool,
+		Trace: cline, Span: "a00000000000000f", Name: "execute_tool execute_command", Tool: "execute_command", Kind: step.KindTool,
 		Status: otelmap.EndUnfinished, Started: at(109 * time.Second), Snippet: "command: npm test -- --watch",
 	}
 	if d := cmp.Diff(want, hits[0]); d != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // digest is what the sums need of a trace's spans. The column traces.facts has it
@@ -38,7 +39,7 @@ type digest struct {
 	badRun bool
 	// waits are the periods in which the agent waited for the user, open that it does so
 	// now.
-	waits  []otelmap.Wait
+	waits  []step.Wait
 	open   bool
 	models []modelDigest
 	// counted has the numbers of tool calls, without their time.
@@ -179,63 +180,57 @@ func (m *modelDigest) usage() *Usage {
 }
 
 // add adds a span.
-func (d *digest) add(s *tracepb.Span, role Role) {
-	a := s.GetAttributes()
+func (d *digest) add(s *tracepb.Span) {
+	one := step.Of(s)
 	start, end := column(s.GetStartTimeUnixNano()), column(s.GetEndTimeUnixNano())
 	d.spans++
 	if start > 0 && (d.started == 0 || start < d.started) {
 		d.started = start
 	}
 	d.ended = max(d.ended, start, end)
-	switch role {
-	case RoleRoot:
-		outcome := otlp.Text(a, otelmap.KeyOutcome)
+	switch one.Kind() {
+	case step.KindRun:
+		outcome := one.Outcome()
 		d.badRun = d.badRun || outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned
-	case RoleTool:
-		var took int64
-		if start > 0 {
-			took = min(max(0, end-start), maxTook)
+	case step.KindTool:
+		tool, c := one.Tool(), callOf(min(one.Took(), maxTook), one.End())
+		d.counted.add([]call{c})
+		d.addCall(&d.tools, tool, CommandOf(tool, one.Arguments()), c)
+		if dir := one.Folder(); dir != "" {
+			d.addCall(&d.folders, dir, "", 0)
 		}
-		tool := otlp.Text(a, otelmap.KeyToolName)
-		command := CommandOf(tool, otlp.Text(a, otelmap.KeyToolArguments))
-		one := callOf(time.Duration(took), otelmap.EndOf(s))
-		d.counted.add([]call{one})
-		d.addCall(&d.tools, tool, command, one)
-		if dir := otlp.Text(a, otelmap.KeyFolder); dir != "" {
-			d.addCall(&d.folders, otelmap.Folder(dir), "", 0)
-		}
-	case RoleChat:
-		model := otlp.Text(a, otelmap.KeyRequestModel)
+	case step.KindRequest:
+		model := one.Model()
 		if model != "" && (d.model == "" || cmp.Or(cmp.Compare(start, d.modelAt), cmp.Compare(model, d.model)) < 0) {
 			d.model, d.modelAt = model, start
 		}
-		d.addRequest(model, UsageOf(a))
+		d.addRequest(model, one.Usage())
 		if key, ok := RequestKey(s); ok {
 			d.requests = binary.BigEndian.AppendUint64(d.requests, key)
 		}
 	}
-	for _, w := range otelmap.Waits(s) {
+	for _, w := range one.Waits() {
 		if w.To.IsZero() {
 			d.open = true
 			continue
 		}
 		d.waits = append(d.waits, w)
 	}
-	for _, e := range s.GetEvents() {
-		if e.GetName() == otelmap.EventHook {
+	for e := range one.Events() {
+		if e.Name() == otelmap.EventHook {
 			h := hookRunOf(e)
 			d.addCall(&d.hooks, h.Command, "", callOf(h.Took, h.End()))
 		}
 	}
 }
 
-func sortWaits(waits []otelmap.Wait) {
-	slices.SortFunc(waits, func(x, y otelmap.Wait) int { return cmp.Or(x.From.Compare(y.From), x.To.Compare(y.To)) })
+func sortWaits(waits []step.Wait) {
+	slices.SortFunc(waits, func(x, y step.Wait) int { return cmp.Or(x.From.Compare(y.From), x.To.Compare(y.To)) })
 }
 
 // Waited is how long an agent waited, whose waits it sorts; what several calls waited for at
 // once counts once.
-func Waited(waits []otelmap.Wait) (sum time.Duration) {
+func Waited(waits []step.Wait) (sum time.Duration) {
 	sortWaits(waits)
 	var until time.Time
 	for _, w := range waits {
@@ -376,7 +371,7 @@ func (r *digestReader) decode(data []byte, d *digest) error {
 	d.waits = d.waits[:0]
 	for range r.length() {
 		from := fromColumn(r.varint())
-		d.waits = append(d.waits, otelmap.Wait{From: from, To: from.Add(time.Duration(r.varint()))})
+		d.waits = append(d.waits, step.Wait{From: from, To: from.Add(time.Duration(r.varint()))})
 	}
 	d.models = d.models[:0]
 	for range r.length() {

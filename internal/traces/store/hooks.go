@@ -13,6 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // HookRuns returns the runs of the user's hooks in the selected traces, the newest
@@ -45,13 +46,13 @@ func (s *Store) DeniedCalls(ctx context.Context, f Filter, in []Summary) (map[st
 			if err := proto.Unmarshal(message, sp); err != nil {
 				return fmt.Errorf("%w: span: %w", errUndecodable, err)
 			}
-			if otelmap.EndOf(sp) == otelmap.EndDenied && (f.Tool == "" || SameTool(otlp.Text(sp.GetAttributes(), otelmap.KeyToolName), f.Tool)) {
+			if one := step.Of(sp); one.End() == otelmap.EndDenied && (f.Tool == "" || SameTool(one.Tool(), f.Tool)) {
 				id := otlp.TraceID(sp)
 				out[id] = append(out[id], sp)
 			}
 			return nil
 		}, `SELECT s.message FROM traces t CROSS JOIN spans s ON s.trace = t.id WHERE t.trace_id IN `+inList+` AND s.role = ? ORDER BY s.started, s.span_id`,
-			"["+strings.Join(ids, ",")+"]", RoleTool)
+			"["+strings.Join(ids, ",")+"]", step.KindTool)
 	})
 	return out, s.wrap("read denied calls", err)
 }
@@ -59,8 +60,8 @@ func (s *Store) DeniedCalls(ctx context.Context, f Filter, in []Summary) (map[st
 // HookRunsOf returns the runs of the user's hooks in a trace that is not stored.
 func HookRunsOf(t *Trace) (out []HookRun) {
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		for _, e := range sp.GetEvents() {
-			if e.GetName() == otelmap.EventHook {
+		for e := range step.Of(sp).Events() {
+			if e.Name() == otelmap.EventHook {
 				h := hookRunOf(e)
 				h.Trace, h.Span, h.Session, h.Host, h.Directory = t.TraceID, otlp.SpanID(sp), t.Session, t.Host, t.Directory
 				out = append(out, h)

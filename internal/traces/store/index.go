@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -15,8 +14,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // ErrIndexing reports a search while many spans are not in the full text yet, as
@@ -155,17 +153,10 @@ func useLetters(ctx context.Context, tx *prepared) (emptied bool, err error) {
 	return true, nil
 }
 
-// textSkimmer returns a skimmer that keeps what textsOf looks at.
-func textSkimmer() *otlp.Skimmer {
-	return otlp.NewSkimmer(slices.Concat(toolTexts, eventTexts, []string{
-		otelmap.KeyExceptionMessage, otelmap.KeyInputMessages, otelmap.KeyOutputMessages, otelmap.KeyOperation, otelmap.KeyHost,
-	}))
-}
-
 // eachDocument calls f with the ids of the spans that a condition selects, and with
 // their words. f must not keep them.
 func eachDocument(ctx context.Context, tx *prepared, f func(id int64, doc []byte) error, where string, args ...any) error {
-	skim := textSkimmer()
+	skim := step.NewSkimmer(textParts...)
 	var doc []byte
 	return eachMessage(ctx, tx, func(id int64, message []byte) error {
 		s, err := skim.Span(message)

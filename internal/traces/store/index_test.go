@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // onDisk returns what the store's files hold.
@@ -68,7 +68,7 @@ func prose(r *rand.Rand, words int) string {
 // ones: words that the index has by one of them could not be removed by the other.
 func TestIndexReadsEveryText(t *testing.T) {
 	long := strings.Repeat("a long text ", 100)
-	every := slices.Concat(toolTexts, eventTexts, []string{otelmap.KeyExceptionMessage, otelmap.KeyInputMessages, otelmap.KeyOutputMessages})
+	every := step.Keys(textParts...)
 	var spanAttrs, eventAttrs []*commonpb.KeyValue
 	for _, key := range every {
 		text := "span " + key + long
@@ -90,7 +90,7 @@ func TestIndexReadsEveryText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		skim := textSkimmer()
+		skim := step.NewSkimmer(textParts...)
 		for range 2 { // The second time it has what the first left.
 			got, err := skim.Span(message)
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // memory answers the questions from decoded traces, the newest first.
@@ -43,16 +44,16 @@ func (f Filter) selectsTrace(t *Trace, want []phrase) bool {
 	model, tool, text := f.Model == "" || sameModel(t.Model, f.Model), f.Tool == "", want == nil
 	failed, denied := !f.Failed, !f.Denied
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		a, status := sp.GetAttributes(), otelmap.EndOf(sp)
-		switch RoleOf(a) {
-		case RoleRoot:
+		a, status := sp.GetAttributes(), step.Of(sp).End()
+		switch step.Of(sp).Kind() {
+		case step.KindRun:
 			outcome := otlp.Text(a, otelmap.KeyOutcome)
 			failed = failed || outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned
-		case RoleTool:
+		case step.KindTool:
 			tool = tool || SameTool(otlp.Text(a, otelmap.KeyToolName), f.Tool)
 			failed = failed || status == otelmap.EndFailed || status == otelmap.EndUnfinished
 			denied = denied || status == otelmap.EndDenied
-		case RoleChat:
+		case step.KindRequest:
 			model = model || sameModel(otlp.Text(a, otelmap.KeyRequestModel), f.Model)
 		}
 		text = text || snippet(textsOf(sp), want) != ""
@@ -192,15 +193,15 @@ func groupsOf(t *Trace, f Filter, by By, loc *time.Location) (out []part) {
 	var requests *Usage
 	calls := make(map[string]*part)
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		a, status := sp.GetAttributes(), otelmap.EndOf(sp)
+		a, status := sp.GetAttributes(), step.Of(sp).End()
 		selected := want == nil || snippet(textsOf(sp), want) != ""
 		took := max(0, otlp.End(sp).Sub(otlp.Start(sp)))
 		if otlp.Start(sp).IsZero() {
 			took = 0
 		}
 		var one part
-		switch RoleOf(a) {
-		case RoleTool:
+		switch step.Of(sp).Kind() {
+		case step.KindTool:
 			one.key = otlp.Text(a, otelmap.KeyToolName)
 			if by == ByCommand {
 				one.key = CommandOf(one.key, otlp.Text(a, otelmap.KeyToolArguments))
@@ -217,8 +218,8 @@ func groupsOf(t *Trace, f Filter, by By, loc *time.Location) (out []part) {
 			if (by == ByTool || by == ByCommand) && selected && isTool && ends(one) {
 				tallyCall(calls, t, one)
 			}
-		case RoleChat:
-			if u := UsageOf(a); u != nil {
+		case step.KindRequest:
+			if u := step.Of(sp).Usage(); u != nil {
 				m := model(otlp.Text(a, otelmap.KeyRequestModel))
 				m.Usage = m.Usage.Add(u)
 				requests = requests.Add(u)
@@ -250,7 +251,7 @@ func groupsOf(t *Trace, f Filter, by By, loc *time.Location) (out []part) {
 	}
 	// What the roots report beyond the requests is the trace's model's.
 	own := model(t.Model)
-	if rest := t.Usage.without(requests); rest != nil {
+	if rest := without(t.Usage, requests); rest != nil {
 		own.Usage = own.Usage.Add(rest)
 		if t.Usage.CostUSD == nil && rest.Input+rest.Output > 0 {
 			own.Unpriced = []string{own.key}
@@ -307,7 +308,7 @@ func keyOf(t *Trace, by By, loc *time.Location) string {
 }
 
 // without returns what u has beyond v, nil if that is nothing.
-func (u *Usage) without(v *Usage) *Usage {
+func without(u, v *Usage) *Usage {
 	if u == nil || v == nil {
 		return u
 	}
@@ -330,7 +331,7 @@ func hookRuns(t *Trace, sp *tracepb.Span) (out []HookRun) {
 		if e.GetName() != otelmap.EventHook {
 			continue
 		}
-		h := hookRunOf(e)
+		h := hookRunOf(step.EventOf(e))
 		h.Trace, h.Span, h.Session, h.Host, h.Directory = t.TraceID, otlp.SpanID(sp), t.Session, t.Host, t.Directory
 		out = append(out, h)
 	}
@@ -362,7 +363,7 @@ func (m memory) search(f Filter) (out []Hit) {
 				a := sp.GetAttributes()
 				hits = append(hits, Hit{
 					Trace: t.TraceID, Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
-					Role: RoleOf(a), Status: otelmap.EndOf(sp), Started: otlp.Start(sp), Snippet: found,
+					Kind: step.Of(sp).Kind(), Status: step.Of(sp).End(), Started: otlp.Start(sp), Snippet: found,
 				})
 			}
 		}

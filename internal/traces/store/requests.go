@@ -9,23 +9,22 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // RequestKey identifies the request to a model that a span is, in whatever session its
 // rows are: the 64-bit FNV-1a hash of its id, its end and its tokens, since gateways repeat
 // ids. ok is false for another span and for one without an id.
 func RequestKey(s *tracepb.Span) (key uint64, ok bool) {
-	a := s.GetAttributes()
-	id := otlp.Text(a, otelmap.KeyResponseID)
-	if id == "" || RoleOf(a) != RoleChat {
+	one := step.Of(s)
+	id := one.ResponseID()
+	if id == "" || one.Kind() != step.KindRequest {
 		return 0, false
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // never fails, as the next
 	b := binary.BigEndian.AppendUint64([]byte{0}, s.GetEndTimeUnixNano())
-	if u := UsageOf(a); u != nil {
+	if u := one.Usage(); u != nil {
 		for _, n := range []int64{u.Input, u.Output, u.CacheRead, u.CacheWrite} {
 			b = binary.AppendVarint(b, n)
 		}

@@ -9,6 +9,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // NewTrace returns a trace of spans that are not stored, such as those of a running
@@ -20,10 +21,9 @@ func NewTrace(messages []*tracepb.ResourceSpans) *Trace {
 		for _, ss := range rs.GetScopeSpans() {
 			origin := originOf(rs, ss)
 			for _, sp := range ss.GetSpans() {
-				role := RoleOf(sp.GetAttributes())
-				d.add(sp, role)
+				d.add(sp)
 				all = append(all, storedSpan{sp, origin})
-				if role == RoleRoot {
+				if step.Of(sp).Kind() == step.KindRun {
 					roots = append(roots, all[len(all)-1])
 				}
 			}
@@ -68,7 +68,7 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 	var d digest
 	text := want == nil
 	for s := range otlp.Spans(t.ResourceSpans) {
-		d.add(s, RoleOf(s.GetAttributes()))
+		d.add(s)
 		text = text || snippet(textsOf(s), want) != ""
 	}
 	return text && f.selects(&found{Summary: t.Summary, digest: &d}, make(map[string]bool)), nil

@@ -8,7 +8,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Search returns the spans of the selected traces that have the filter's Text: of
@@ -61,10 +61,10 @@ func addHit(to []Hit, sp *tracepb.Span, want []phrase) []Hit {
 	if text == "" {
 		return to
 	}
-	a := sp.GetAttributes()
+	one := step.Of(sp)
 	return append(to, Hit{
-		Trace: otlp.TraceID(sp), Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: otlp.Text(a, otelmap.KeyToolName),
-		Role: RoleOf(a), Status: otelmap.EndOf(sp), Started: fromColumn(column(sp.GetStartTimeUnixNano())), Snippet: text,
+		Trace: otlp.TraceID(sp), Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: one.Tool(),
+		Kind: one.Kind(), Status: one.End(), Started: fromColumn(column(sp.GetStartTimeUnixNano())), Snippet: text,
 	})
 }
 

@@ -5,18 +5,15 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Summary describes a trace in one line. Empty and zero members mean that the
@@ -73,15 +70,7 @@ type Summary struct {
 }
 
 // Usage is a sum over the requests to the model.
-type Usage struct {
-	// Input includes the cache reads and writes.
-	Input      int64 `json:"inputTokens"`
-	Output     int64 `json:"outputTokens"`
-	CacheRead  int64 `json:"cacheReadTokens"`
-	CacheWrite int64 `json:"cacheWriteTokens"`
-	// CostUSD is nil if no price is known.
-	CostUSD *float64 `json:"costUsd,omitempty"`
-}
+type Usage = step.Usage
 
 // Cwd is the folder in which the agent was started, by which its files are found.
 func (s *Summary) Cwd() string {
@@ -131,56 +120,6 @@ func (t Trace) MarshalJSON() ([]byte, error) {
 	return slices.Concat(summary[:len(summary)-1], []byte(","), doc[1:]), nil
 }
 
-// Role is what a span stands for. The numbers are stored.
-type Role int
-
-// The roles.
-const (
-	RoleOther Role = iota
-	// RoleRoot is the root span of a run.
-	RoleRoot
-	RoleTool
-	// RoleChat is a request to the model.
-	RoleChat
-	// RoleAgent is a subagent.
-	RoleAgent
-)
-
-// RoleOf returns the role of a span with these attributes.
-func RoleOf(attrs []*commonpb.KeyValue) Role {
-	switch otlp.Text(attrs, otelmap.KeyOperation) {
-	case otelmap.OpExecuteTool:
-		return RoleTool
-	case otelmap.OpChat:
-		return RoleChat
-	case otelmap.OpInvokeAgent:
-		// Only the root span of a run names the agent program.
-		if otlp.Text(attrs, otelmap.KeyHost) != "" {
-			return RoleRoot
-		}
-		return RoleAgent
-	}
-	return RoleOther
-}
-
-// UsageOf returns the tokens and the cost in attributes. It returns nil if they
-// have neither.
-func UsageOf(attrs []*commonpb.KeyValue) *Usage {
-	var u Usage
-	in, okIn := otelmap.Tokens(attrs, otelmap.KeyInputTokens)
-	out, okOut := otelmap.Tokens(attrs, otelmap.KeyOutputTokens)
-	if v, ok := otlp.Find(attrs, otelmap.KeyCost).GetValue().(*commonpb.AnyValue_DoubleValue); ok && !math.IsNaN(v.DoubleValue) && !math.IsInf(v.DoubleValue, 0) {
-		u.CostUSD = &v.DoubleValue
-	}
-	if !okIn && !okOut && u.CostUSD == nil {
-		return nil
-	}
-	u.Input, u.Output = in, out
-	u.CacheRead, _ = otelmap.Tokens(attrs, otelmap.KeyCacheReadTokens)
-	u.CacheWrite, _ = otelmap.Tokens(attrs, otelmap.KeyCacheWriteTokens)
-	return &u
-}
-
 // summarize makes the summary of a trace, without its id and times, from the
 // root spans of its runs by start or, if there are none, its first span. The
 // totals count for what the root spans do not report.
@@ -188,32 +127,30 @@ func summarize(d *digest, spans []storedSpan) Summary {
 	s := Summary{Spans: d.spans, Waited: Waited(d.waits), Waiting: d.open}
 	counted := true
 	for _, span := range spans {
-		a := span.GetAttributes()
-		calls, ok := otlp.Integer(a, otelmap.KeyToolCalls)
+		one := step.Of(span.Span)
+		calls, failures, unknown, ok := one.Calls()
 		counted = counted && ok
-		if RoleOf(a) != RoleRoot {
+		if one.Kind() != step.KindRun {
 			counted = false
 			break
 		}
-		failures, _ := otlp.Integer(a, otelmap.KeyToolFailures)
-		unknown, _ := otlp.Integer(a, otelmap.KeyToolUnknown)
 		s.Runs++
 		s.Tools += int(calls)
 		s.ToolFailures += int(failures)
 		s.ToolsUnknown += int(unknown)
-		s.Usage = s.Usage.Add(UsageOf(a))
-		s.Outcome = otlp.Text(a, otelmap.KeyOutcome)
-		if e := otlp.Text(a, otelmap.KeyEvidence); worse(e, s.Evidence) {
-			s.Evidence, s.Missing = e, otlp.Text(a, otelmap.KeyEvidenceMissing)
+		s.Usage = s.Usage.Add(one.Usage())
+		s.Outcome = one.Outcome()
+		if e, missing := one.Evidence(); worse(e, s.Evidence) {
+			s.Evidence, s.Missing = e, missing
 		}
-		s.Host = cmp.Or(s.Host, otlp.Text(a, otelmap.KeyHost))
-		s.Session = cmp.Or(s.Session, otlp.Text(a, otelmap.KeyConversationID))
-		s.Title = cmp.Or(s.Title, oneLine(otelmap.Task(a), maxTitle))
-		s.Model = cmp.Or(s.Model, otelmap.Model(a))
-		s.Branch = cmp.Or(s.Branch, otlp.Text(a, otelmap.KeyBranch))
-		s.Directory = cmp.Or(s.Directory, otelmap.Folder(otlp.Text(a, otelmap.KeyWorkingDirectory)))
-		for _, v := range otlp.Find(a, otelmap.KeyFolders).GetArrayValue().GetValues() {
-			if dir := otelmap.Folder(v.GetStringValue()); !slices.Contains(s.Folders, dir) {
+		s.Host = cmp.Or(s.Host, one.Host())
+		s.Session = cmp.Or(s.Session, one.Session())
+		s.Title = cmp.Or(s.Title, oneLine(one.Task(), maxTitle))
+		s.Model = cmp.Or(s.Model, one.Model())
+		s.Branch = cmp.Or(s.Branch, one.Branch())
+		s.Directory = cmp.Or(s.Directory, otelmap.Folder(one.Directory()))
+		for _, dir := range one.Folders() {
+			if dir = otelmap.Folder(dir); !slices.Contains(s.Folders, dir) {
 				s.Folders = append(s.Folders, dir)
 			}
 		}
@@ -238,12 +175,12 @@ func summarize(d *digest, spans []storedSpan) Summary {
 	}
 	s.Model = cmp.Or(s.Model, d.model)
 	first := spans[0]
-	s.Session = cmp.Or(s.Session, otlp.Text(first.GetAttributes(), otelmap.KeyConversationID))
+	s.Session = cmp.Or(s.Session, step.Of(first.Span).Session())
 	if s.Title == "" && s.Runs > 0 {
 		s.Title = oneLine(d.titleWithoutTexts(&s), maxTitle)
 	}
 	s.Title = cmp.Or(s.Title, oneLine(first.GetName(), maxTitle))
-	s.Host = cmp.Or(s.Host, otlp.Text(first.origin.GetResource().GetAttributes(), otelmap.KeyServiceName))
+	s.Host = cmp.Or(s.Host, step.ResourceOf(first.origin.GetResource()).Service())
 	return s
 }
 
@@ -276,78 +213,15 @@ func worse(x, y string) bool {
 	return slices.Index(order, x) > slices.Index(order, y)
 }
 
-// Add returns the sum of two usages, either of which may be nil.
-func (u *Usage) Add(v *Usage) *Usage {
-	switch {
-	case u == nil:
-		return v
-	case v == nil:
-		return u
-	}
-	sum := Usage{
-		Input: u.Input + v.Input, Output: u.Output + v.Output,
-		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
-	}
-	switch {
-	case u.CostUSD == nil:
-		sum.CostUSD = v.CostUSD
-	case v.CostUSD == nil:
-		sum.CostUSD = u.CostUSD
-	default:
-		sum.CostUSD = new(*u.CostUSD + *v.CostUSD)
-	}
-	return &sum
-}
-
-// Cost returns the cost, 0 if it is not known.
-func (u *Usage) Cost() float64 {
-	if u == nil || u.CostUSD == nil {
-		return 0
-	}
-	return *u.CostUSD
-}
-
-// Tokens returns the sum of input and output.
-func (u *Usage) Tokens() int64 {
-	if u == nil {
-		return 0
-	}
-	return u.Input + u.Output
-}
-
-// Less returns the usage that is left without a part of it, nil if that is nothing.
-func (u *Usage) Less(part *Usage) *Usage {
-	if u == nil || part == nil {
-		return u
-	}
-	rest := Usage{
-		Input: u.Input - part.Input, Output: u.Output - part.Output,
-		CacheRead: u.CacheRead - part.CacheRead, CacheWrite: u.CacheWrite - part.CacheWrite,
-	}
-	if u.CostUSD != nil {
-		cost := moneyOf(*u.CostUSD)
-		if part.CostUSD != nil {
-			cost -= moneyOf(*part.CostUSD)
-		}
-		if cost != 0 {
-			rest.CostUSD = new(cost.usd())
-		}
-	}
-	if rest == (Usage{}) {
-		return nil
-	}
-	return &rest
-}
-
-// columns returns the five values as the tables have them, NULL for unknown.
-func (u *Usage) columns() []any {
+// columns returns the five values of a usage as the tables have them, NULL for unknown.
+func columns(u *Usage) []any {
 	if u == nil {
 		return make([]any, 5)
 	}
 	return []any{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CostUSD}
 }
 
-// usageColumns scans the values of Usage.columns.
+// usageColumns scans the values of columns.
 type usageColumns struct {
 	input, output, cacheRead, cacheWrite sql.NullInt64
 	cost                                 *float64

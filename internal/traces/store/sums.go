@@ -65,7 +65,7 @@ func (s *Store) Groups(ctx context.Context, f Filter, loc *time.Location, keys .
 			t := &later[i]
 			t.digest = new(digest)
 			err = eachSpan(ctx, q, func(_ int64, sp *tracepb.Span) error {
-				t.digest.add(sp, RoleOf(sp.GetAttributes()))
+				t.digest.add(sp)
 				return nil
 			}, `id IN `+inList, list(t.spans))
 			add(t, true)

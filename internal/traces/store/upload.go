@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // UploadTraces stores the spans in one transaction: all of them or, with an
@@ -46,17 +47,17 @@ func (s *Store) upload(ctx context.Context, messages []*tracepb.ResourceSpans, a
 // for writing only.
 type row struct {
 	storedSpan
-	role Role
+	kind step.Kind
 	// message and resource are the span and its origin.
 	message, resource []byte
 }
 
 // session returns the session of a root whose trace came from outside, else nil.
 func (r *row) session() any {
-	if r.role != RoleRoot || len(r.GetParentSpanId()) == 0 {
+	if r.kind != step.KindRun || len(r.GetParentSpanId()) == 0 {
 		return nil
 	}
-	return otlp.Text(r.GetAttributes(), otelmap.KeyConversationID)
+	return step.Of(r.Span).Session()
 }
 
 func makeRows(in *encoder, messages []*tracepb.ResourceSpans) ([]row, error) {
@@ -75,7 +76,7 @@ func makeRows(in *encoder, messages []*tracepb.ResourceSpans) ([]row, error) {
 				if err != nil {
 					return nil, fmt.Errorf("encode span %q: %w", sp.GetName(), err)
 				}
-				rows = append(rows, row{storedSpan{sp, origin}, RoleOf(sp.GetAttributes()), message, resource})
+				rows = append(rows, row{storedSpan{sp, origin}, step.Of(sp).Kind(), message, resource})
 			}
 		}
 	}
@@ -214,7 +215,7 @@ func (t *openTrace) upsert(ctx context.Context, r *row, origin int64) error {
 	}
 	args := []any{
 		t.next, t.id, spanID, otlp.ParentID(r.Span), origin,
-		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.role), r.session(), r.message,
+		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.kind), r.session(), r.message,
 	}
 	n, err := affected(ctx, t.tx, insertSpan+`NOTHING`, args)
 	if err == nil && n == 0 {
@@ -246,7 +247,7 @@ func storeHookRuns(ctx context.Context, tx *prepared, id int64, s *tracepb.Span)
 		if e.GetName() != otelmap.EventHook {
 			continue
 		}
-		h := hookRunOf(e)
+		h := hookRunOf(step.EventOf(e))
 		args := []any{id, i, column(otlp.UnixNano(h.Started)), int64(h.Took)}
 		for _, text := range []string{h.Event, h.Tool, h.Command, h.Source, h.Status, h.Decision, h.Reason} {
 			args = append(args, otlp.ValidText(text))
@@ -304,7 +305,7 @@ func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) 
 	args := append([]any{
 		s.Host, s.Session, s.Title, s.Model, s.Directory, s.folders(), s.Branch, s.Outcome, s.Runs,
 		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown, int64(s.Waited), s.Evidence, s.Missing,
-	}, s.Usage.columns()...)
+	}, columns(s.Usage)...)
 	args = append(args, d.encode(), append([]byte{}, d.requests...), column(otlp.UnixNano(now)), t.id)
 	if t.spans == 0 {
 		// One that was removed is no version again that it was before.
@@ -340,7 +341,7 @@ func firstOf(spans []*row) (out []storedSpan) {
 	order := func(x, y *row) int {
 		return cmp.Or(cmp.Compare(column(x.GetStartTimeUnixNano()), column(y.GetStartTimeUnixNano())), bytes.Compare(x.GetSpanId(), y.GetSpanId()))
 	}
-	roots := slices.DeleteFunc(slices.Clone(spans), func(r *row) bool { return r.role != RoleRoot })
+	roots := slices.DeleteFunc(slices.Clone(spans), func(r *row) bool { return r.kind != step.KindRun })
 	slices.SortFunc(roots, order)
 	if len(roots) == 0 {
 		roots = append(roots, slices.MinFunc(spans, func(x, y *row) int {
@@ -373,7 +374,7 @@ func (t *openTrace) digest(ctx context.Context) (*digest, error) {
 		}
 	}
 	for _, r := range t.changed {
-		d.add(r.Span, r.role)
+		d.add(r.Span)
 	}
 	return &d, nil
 }
@@ -382,7 +383,7 @@ func (t *openTrace) digest(ctx context.Context) (*digest, error) {
 func digestOf(ctx context.Context, tx querier, trace int64) (*digest, error) {
 	var d digest
 	err := eachSpan(ctx, tx, func(_ int64, s *tracepb.Span) error {
-		d.add(s, RoleOf(s.GetAttributes()))
+		d.add(s)
 		return nil
 	}, ofTrace, trace)
 	return &d, err

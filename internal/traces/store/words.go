@@ -12,9 +12,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // ErrText reports a search text without a letter or digit.
@@ -254,12 +253,8 @@ func plain(text string) string {
 // Plain is a text as a search reads it, and a person.
 func Plain(text string) string { return plain(text) }
 
-// toolTexts and eventTexts are the attributes of calls and of events that a search looks
-// at.
-var (
-	toolTexts  = []string{otelmap.KeyToolArguments, otelmap.KeyToolResult}
-	eventTexts = []string{otelmap.KeyText, otelmap.KeyHookCommand, otelmap.KeyHookReason}
-)
+// textParts are what a search looks at.
+var textParts = []step.Part{step.PartKind, step.PartArguments, step.PartResult, step.PartFailure, step.PartTexts, step.PartEvents, step.PartHooks}
 
 // textsOf returns the texts of a span that a search looks at.
 func textsOf(s *tracepb.Span) (out []string) {
@@ -268,22 +263,21 @@ func textsOf(s *tracepb.Span) (out []string) {
 			out = append(out, text)
 		}
 	}
-	a := s.GetAttributes()
+	one := step.Of(s)
 	// Calls, their results and prompts are texts of the spans that they belong to, and no
 	// second time of a request.
-	if RoleOf(a) != RoleChat {
-		out = append(out, otelmap.Texts(a, otelmap.KeyInputMessages)...)
+	if one.Kind() != step.KindRequest {
+		out = append(out, one.Given()...)
 	}
-	out = append(out, otelmap.Texts(a, otelmap.KeyOutputMessages)...)
-	for _, key := range toolTexts {
-		add(plain(otlp.Text(a, key)))
-	}
+	out = append(out, one.Said()...)
+	add(plain(one.Arguments()))
+	add(plain(one.Result()))
 	add(s.GetStatus().GetMessage())
-	for _, e := range s.GetEvents() {
-		for _, key := range eventTexts {
-			add(otlp.Text(e.GetAttributes(), key))
-		}
-		if message := otlp.Text(e.GetAttributes(), otelmap.KeyExceptionMessage); message != s.GetStatus().GetMessage() {
+	for e := range one.Events() {
+		add(e.Text())
+		add(e.HookCommand())
+		add(e.HookReason())
+		if _, message := e.Exception(); message != s.GetStatus().GetMessage() {
 			add(message)
 		}
 	}

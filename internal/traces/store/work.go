@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Work is what was done in a trace.
@@ -17,7 +18,7 @@ type Work struct {
 	Summary Summary
 	// Waits are the periods in which the agent waited for its user, until the task's end if
 	// it still does.
-	Waits []otelmap.Wait
+	Waits []step.Wait
 	// Calls, Requests and Subagents are in the order of their start.
 	Calls     []Call
 	Requests  []Request
@@ -49,15 +50,18 @@ type Call struct {
 	// CostUSD is the call's share of the request that asked for it, which its calls share
 	// evenly, and what a subagent cost that it started. It is nil if unknown.
 	CostUSD *float64 `json:"costUsd,omitempty"`
-	// Arguments and Error are previews. ErrorType is one of otelmap's or the agent's.
+	// Arguments and Error are previews. ErrorType is one of otelmap's or the agent's, Message
+	// the part of the Error that says who denied the call, if it is only a part.
 	Arguments string `json:"arguments,omitempty"`
 	ErrorType string `json:"errorType,omitempty"`
 	Error     string `json:"error,omitempty"`
+	Message   string `json:"-"`
 	DeniedBy  string `json:"deniedBy,omitempty"`
 	// By is who denied the call, in words; the store leaves it to the view.
 	By string `json:"by,omitempty"`
 
-	id, parent string
+	id string
+	at int // the place in the tree
 }
 
 // Request is a request to a model.
@@ -71,6 +75,7 @@ type Request struct {
 	Calls int
 
 	ids []string
+	at  int // as a Call's
 }
 
 // Subagent is the work of one subagent.
@@ -82,38 +87,32 @@ type Subagent struct {
 	Usage                    *Usage
 	Calls, Failures, Denials int
 
-	parent string
+	at int // as a Call's
 }
 
-// requestKeys are what a Request needs of spans, but for its calls.
-var requestKeys = []string{
-	otelmap.KeyOperation, otelmap.KeyRequestModel, otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens,
-	otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
-}
-
-// workKeys are what Work needs of spans.
-var workKeys = []string{
-	otelmap.KeyOperation, otelmap.KeyHost, otelmap.KeyToolName, otelmap.KeyToolCallID, otelmap.KeyToolArguments, otelmap.KeyMCPServer,
-	otelmap.KeyErrorType, otelmap.KeyToolOutcome, otelmap.KeyOutcome, otelmap.KeyHookDeniedBy, otelmap.KeyHookDecision, otelmap.KeyHookCommand,
-	otelmap.KeyHostDuration, otelmap.KeyFolder, otelmap.KeyWaited, otelmap.KeyExceptionMessage, otelmap.KeyAgentName, otelmap.KeyRequestModel, otelmap.KeyOutputMessages,
-	otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
-	otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
-}
+// workParts are what Work needs of spans, requestParts what a Request needs but for its calls.
+var (
+	requestParts = []step.Part{step.PartKind, step.PartModel, step.PartUsage}
+	workParts    = append([]step.Part{
+		step.PartEnd, step.PartTool, step.PartCallID, step.PartServer, step.PartFolder, step.PartRan, step.PartDenier, step.PartArguments,
+		step.PartFailure, step.PartAgent, step.PartAsked, step.PartHookEnds, step.PartHooks, step.PartWaits,
+	}, requestParts...)
+)
 
 // EachWork calls visit with the work of the traces that the filter selects, the newest
 // first and whatever its limit, those of running tasks before the others. The filter's
 // Tool, Failed and Denied select traces; with a Text, only the calls that have it are there.
 func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit func(*Work) error) error {
-	return s.eachWork(ctx, f, running, workKeys, `role > 0`, visit)
+	return s.eachWork(ctx, f, running, workParts, ``, visit)
 }
 
 // EachRequest is EachWork with the requests of stored tasks alone, without their calls,
 // which is quicker.
 func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) error) error {
-	return s.eachWork(ctx, f, nil, requestKeys, `role = 3`, visit)
+	return s.eachWork(ctx, f, nil, requestParts, ` AND role = 3`, visit)
 }
 
-func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, keys []string, roles string, visit func(*Work) error) error {
+func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts []step.Part, only string, visit func(*Work) error) error {
 	err := s.read(ctx, f, func(q querier) error {
 		tasks, err := f.notStored(ctx, q, running)
 		if err != nil {
@@ -124,7 +123,7 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, keys [
 				return err
 			}
 		}
-		skim := otlp.NewSkimmer(keys)
+		skim := step.NewSkimmer(parts...)
 		return f.inOrder(ctx, q, -1, func(t found) error {
 			w := &workReader{Work: Work{Summary: t.Summary}}
 			err := eachMessage(ctx, q, func(id int64, message []byte) error {
@@ -133,7 +132,7 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, keys [
 					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
 				}
 				return err
-			}, ofTrace+` AND `+roles, t.id)
+			}, ofTrace+only, t.id)
 			if err != nil {
 				return err
 			}
@@ -154,37 +153,31 @@ func WorkOf(t *Trace) *Work {
 
 type workReader struct {
 	Work
-	parents map[string]string
-	hidden  map[string]bool
+	tree   step.Tree
+	hidden map[string]bool
 }
 
 // add adds a span, which it does not keep.
 func (w *workReader) add(sp *tracepb.Span, shown bool) {
-	a, id, parent := sp.GetAttributes(), otlp.SpanID(sp), otlp.ParentID(sp)
-	if w.parents == nil {
-		w.parents, w.hidden = make(map[string]string), make(map[string]bool)
+	if w.hidden == nil {
+		w.hidden = make(map[string]bool)
 	}
-	w.parents[id] = parent
-	start, took := otlp.Start(sp), max(0, otlp.End(sp).Sub(otlp.Start(sp)))
-	if otlp.Start(sp).IsZero() || otlp.End(sp).IsZero() {
-		took = 0
-	}
-	waits := otelmap.Waits(sp)
+	one, id, at := step.Of(sp), otlp.SpanID(sp), w.tree.Add(step.Of(sp))
+	waits := one.Waits()
 	for _, period := range waits {
 		if period.To.IsZero() {
 			period.To = w.Summary.Ended
 		}
 		w.Waits = append(w.Waits, period)
 	}
-	switch RoleOf(a) {
-	case RoleTool:
+	switch one.Kind() {
+	case step.KindTool:
+		f := one.Failure()
 		c := Call{
 			Trace: w.Summary.TraceID, Span: id, Session: w.Summary.Session, Host: w.Summary.Host,
-			Directory: cmp.Or(otelmap.Folder(otlp.Text(a, otelmap.KeyFolder)), w.Summary.Directory),
-			Tool:      otlp.Text(a, otelmap.KeyToolName), Server: otlp.Text(a, otelmap.KeyMCPServer),
-			Status: otelmap.EndOf(sp), Started: start, Took: took, ErrorType: otlp.Text(a, otelmap.KeyErrorType),
-			Arguments: otlp.Text(a, otelmap.KeyToolArguments), DeniedBy: otlp.Text(a, otelmap.KeyHookDeniedBy),
-			id: otlp.Text(a, otelmap.KeyToolCallID), parent: parent,
+			Directory: cmp.Or(one.Folder(), w.Summary.Directory), Tool: one.Tool(), Server: one.Server(), Status: one.End(),
+			Started: one.Started(), Took: one.Took(), Arguments: one.Arguments(), ErrorType: f.Kind, Error: f.Whole, Message: f.Message, DeniedBy: one.DeniedBy(),
+			id: one.CallID(), at: at,
 		}
 		c.Command = CommandOf(c.Tool, c.Arguments)
 		for _, period := range waits {
@@ -192,37 +185,15 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 				c.Asked, c.Waited = period.From, c.Waited+period.To.Sub(period.From)
 			}
 		}
-		c.Error = sp.GetStatus().GetMessage()
-		for _, e := range sp.GetEvents() {
-			switch e.GetName() {
-			case otelmap.EventException:
-				c.Error = cmp.Or(otlp.Text(e.GetAttributes(), otelmap.KeyExceptionMessage), c.Error)
-			case otelmap.EventHook:
-				if h := hookRunOf(e); h.Denied() && c.Status == otelmap.EndDenied {
-					c.DeniedBy = cmp.Or(c.DeniedBy, h.Command)
-				}
-			}
-		}
 		w.hidden[id] = !shown
 		w.Calls = append(w.Calls, c)
-	case RoleChat:
-		r := Request{Span: id, Model: otlp.Text(a, otelmap.KeyRequestModel), Started: start, Usage: UsageOf(a).copied()}
-		r.ids = otelmap.CallIDs(otlp.Text(a, otelmap.KeyOutputMessages))
+	case step.KindRequest:
+		r := Request{Span: id, Model: one.Model(), Started: one.Started(), Usage: one.Usage(), ids: one.Asked(), at: at}
 		r.Calls = len(r.ids)
 		w.Requests = append(w.Requests, r)
-	case RoleAgent:
-		w.Subagents = append(w.Subagents, Subagent{
-			Span: id, Name: otlp.Text(a, otelmap.KeyAgentName), Started: start, Took: took, Usage: UsageOf(a).copied(), parent: parent,
-		})
+	case step.KindAgent:
+		w.Subagents = append(w.Subagents, Subagent{Span: id, Name: one.Agent(), Started: one.Started(), Took: one.Took(), Usage: one.Usage(), at: at})
 	}
-}
-
-// copied is the usage in memory that the next span does not get.
-func (u *Usage) copied() *Usage {
-	if u != nil && u.CostUSD != nil {
-		u.CostUSD = new(*u.CostUSD)
-	}
-	return u
 }
 
 // done connects what was added.
@@ -232,15 +203,15 @@ func (w *workReader) done() *Work {
 	slices.SortStableFunc(w.Subagents, func(x, y Subagent) int {
 		return cmp.Or(x.Started.Compare(y.Started), cmp.Compare(x.Span, y.Span))
 	})
-	agents, calls := make(map[string]*Subagent), make(map[string]*Call)
+	agents, calls := make(map[int]*Subagent), make(map[int]*Call)
 	for i := range w.Subagents {
-		agents[w.Subagents[i].Span] = &w.Subagents[i]
+		agents[w.Subagents[i].at] = &w.Subagents[i]
 	}
 	for i := range w.Calls {
-		calls[w.Calls[i].Span] = &w.Calls[i]
+		calls[w.Calls[i].at] = &w.Calls[i]
 	}
 	for i := range w.Requests {
-		if a := w.above(w.Requests[i].Span, agents); a != nil {
+		if a := agents[w.tree.Owner(w.Requests[i].at)]; a != nil {
 			w.Requests[i].Subagent, w.Requests[i].AgentSpan = a.Name, a.Span
 		}
 	}
@@ -252,7 +223,7 @@ func (w *workReader) done() *Work {
 	}
 	for i := range w.Calls {
 		c := &w.Calls[i]
-		if a := w.above(c.Span, agents); a != nil {
+		if a := agents[w.tree.Owner(c.at)]; a != nil {
 			c.Subagent, c.AgentSpan = a.Name, a.Span
 			a.Calls++
 			switch {
@@ -277,21 +248,10 @@ func (w *workReader) done() *Work {
 		if u := a.Usage; u == nil || u.CostUSD == nil {
 			continue
 		}
-		if c := calls[a.parent]; c != nil {
+		if c := calls[w.tree.Parent(a.at)]; c != nil {
 			c.CostUSD = new(*a.Usage.CostUSD + *cmp.Or(c.CostUSD, new(float64)))
 		}
 	}
 	w.Calls = slices.DeleteFunc(w.Calls, func(c Call) bool { return w.hidden[c.Span] })
 	return &w.Work
-}
-
-// above returns the innermost subagent above a span, nil if there is none.
-func (w *workReader) above(id string, agents map[string]*Subagent) *Subagent {
-	for range len(w.parents) { // whatever the parents are
-		id = w.parents[id]
-		if a := agents[id]; a != nil || id == "" {
-			return a
-		}
-	}
-	return nil
 }

@@ -70,6 +70,34 @@ func TestWorkConnectsCallsRequestsAndSubagents(t *testing.T) {
 	}
 }
 
+// TestWorkFindsTheSubagentOfACall holds the work of a stored trace against that of a running
+// one: a script is between a subagent and its call, and a run that the call started has a
+// lead of its own.
+func TestWorkFindsTheSubagentOfACall(t *testing.T) {
+	const s = time.Second
+	b := newBuild("nested")
+	root := b.root("find it", otelmap.OutcomeCompleted, 60*s)
+	agent := b.add(b.tool(root, "Task", "{}", 2*s, 30*s), "invoke_agent Explore", 3*s, 29*s,
+		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyAgentName, "Explore"))
+	script := b.add(agent, "invoke_workflow exec", 4*s, 20*s, str(otelmap.KeyOperation, otelmap.OpInvokeWorkflow))
+	call := b.tool(script, "Bash", `{"command":"codex exec x"}`, 5*s, 19*s)
+	run := b.add(call, "invoke_agent codex", 6*s, 18*s,
+		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, "codex"), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
+	b.tool(run, "apply_patch", "{}", 7*s, 8*s)
+	st := open(t)
+	upload(t, st, b.messages())
+	works := []*Work{WorkOf(NewTrace(b.messages()))}
+	err := st.EachWork(t.Context(), Filter{}, nil, func(w *Work) error { works = append(works, w); return nil })
+	if err != nil || len(works) != 2 {
+		t.Fatal(len(works), err)
+	}
+	for i, w := range works {
+		if len(w.Calls) != 3 || w.Calls[0].Subagent != "" || w.Calls[1].Subagent != "Explore" || w.Calls[2].Subagent != "" || w.Subagents[0].Calls != 1 {
+			t.Errorf("work %d has the calls %+v and the subagents %+v", i, w.Calls, w.Subagents)
+		}
+	}
+}
+
 func TestWorkHasOnlyCallsWithTheText(t *testing.T) {
 	s := open(t)
 	upload(t, s, workTrace().messages())

@@ -50,13 +50,8 @@ const openAge = time.Hour
 // files are in Gone.
 func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
 	for _, id := range ids {
-		if _, err := c.sums(ctx, id); err != nil || ctx.Err() != nil {
+		if err := c.settle(ctx, id); err != nil || ctx.Err() != nil {
 			return nil, cmp.Or(err, ctx.Err())
-		}
-	}
-	for _, id := range ids {
-		if err := c.settle(ctx, id); err != nil {
-			return nil, err
 		}
 	}
 	for _, id := range ids {
@@ -81,18 +76,15 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 func (c *Check) Untraced(ctx context.Context, known func(id string) bool) (untraced []Session, err error) {
 	for _, id := range slices.Sorted(maps.Keys(c.Files.Sessions)) {
 		s := c.Files.Sessions[id]
-		work := func() bool { return len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 }
-		if known(id) || !work() {
+		work := func() bool { return !known(id) && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 }
+		if !work() {
 			continue
 		}
-		sums, err := c.sums(ctx, id)
-		if err == nil {
-			err = c.settle(ctx, id)
-		}
-		if err != nil {
+		if err := c.settle(ctx, id); err != nil {
 			return nil, err
 		}
-		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && work() && len(d) > 0 {
+		d := c.Sums[id].differences(c.Host, s, c.Clean)
+		if c.Sums[id].empty() && work() && len(d) > 0 {
 			untraced = append(untraced, Session{id, true, d})
 		}
 	}
@@ -106,17 +98,21 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 	}
 	s := &Sums{only: id}
 	roots, err := c.Store.Conversations(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	seen := make(map[string]bool)
 	for _, r := range roots {
-		if r.Removed || seen[r.Trace] || err != nil {
+		if r.Removed || seen[r.Trace] {
 			continue
 		}
 		seen[r.Trace] = true
-		var t *store.Trace
-		switch t, err = c.Store.Trace(ctx, r.Trace); {
-		case errors.Is(err, store.ErrNotFound):
-			err = nil // it was removed meanwhile
-		case err == nil && t.Host == c.Host:
+		t, err := c.Store.Trace(ctx, r.Trace)
+		switch {
+		case errors.Is(err, store.ErrNotFound): // it was removed meanwhile
+		case err != nil:
+			return nil, err
+		case t.Host == c.Host:
 			s.Add(t.ResourceSpans...)
 		}
 	}
@@ -124,14 +120,16 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 		c.Sums = make(map[string]*Sums)
 	}
 	c.Sums[id] = s
-	return s, err
+	return s, nil
 }
 
-// settle gives what several sessions' files have to the one in which the store has it.
-func (c *Check) settle(ctx context.Context, id string) (err error) {
+// settle reads what the store has of a session, and gives what several sessions' files have to
+// the one in which it is there.
+func (c *Check) settle(ctx context.Context, id string) error {
+	ours, err := c.sums(ctx, id)
 	mine := c.Files.Sessions[id]
-	if mine == nil {
-		return nil
+	if mine == nil || err != nil {
+		return err
 	}
 	copied := false
 	// other returns the session to which something of a time and a key goes, nil for this one.
@@ -148,14 +146,16 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 		}
 		return mine
 	}
-	maps.DeleteFunc(mine.Requests, func(key string, q *agentfiles.Request) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.has(key) })
-		s.Requests[key] = q
+	maps.DeleteFunc(mine.Requests, func(id string, q *agentfiles.Request) bool {
+		s := other(q.Fact, func(s *Sums) bool { return s.ids[id] })
+		s.Requests[id] = q
 		return s != mine
 	})
-	maps.DeleteFunc(mine.Calls, func(key string, q *agentfiles.Call) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.has(agentfiles.CallID(key)) })
-		s.Calls[key] = q
+	mine.Calls = slices.DeleteFunc(mine.Calls, func(q *agentfiles.Call) bool {
+		s := other(q.Fact, func(s *Sums) bool { return s.ids[q.ID] })
+		if s != mine {
+			s.Calls = append(s.Calls, q)
+		}
 		return s != mine
 	})
 	for _, p := range slices.Clone(mine.Prompts) {
@@ -163,7 +163,7 @@ func (c *Check) settle(ctx context.Context, id string) (err error) {
 			mine.Give(s, func(f agentfiles.Fact) bool { return f.Line == p.Line && f.File == p.File })
 		}
 	}
-	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
+	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(ours.prompts) == 0 {
 		mine.Prompts = nil // nothing but copies
 	}
 	return err
@@ -198,41 +198,37 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Se
 	if from.IsZero() && to.IsZero() {
 		return s, nil
 	}
-	return s.Without(func(_ string, f agentfiles.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
+	return s.Without(func(f agentfiles.Fact) bool { return f.At.Before(from) || !to.IsZero() && f.At.After(to) }), nil
 }
 
 // recorded returns the session without what was not recorded since its folder is Off. In one
 // folder, what there is of a time with a trace was recorded before the switch.
 func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session {
-	offs := make(map[string]bool)
-	off := func(dir string) bool {
-		is, known := offs[dir]
-		if !known {
-			is = dir != "" && c.Off(dir)
-			offs[dir] = is
-		}
-		return is
-	}
+	offs, any := make(map[string]bool), false
 	dirs := s.Dirs()
-	moved := len(dirs) > 1
-	if !slices.ContainsFunc(append(dirs, sums.dirs...), off) {
+	for _, dir := range append(dirs, sums.dirs...) {
+		offs[dir] = dir != "" && c.Off(dir)
+		any = any || offs[dir]
+	}
+	if !any {
 		return s
 	}
+	moved := len(dirs) > 1
 	// What is left of a turn that began in such a folder has no trace until something begins one.
 	headless := func(at time.Time) bool {
-		of := func(t *agentfiles.Turn) bool { return off(t.Dir) && !at.Before(t.At) && !at.After(t.Last) }
+		of := func(t *agentfiles.Turn) bool { return offs[t.Dir] && !at.Before(t.At) && !at.After(t.Last) }
 		return slices.ContainsFunc(s.Turns, of) && !slices.ContainsFunc(sums.runs, func(r run) bool { return !at.Before(r.start) && !at.After(r.end) })
 	}
-	left := func(key string, f agentfiles.Fact) bool {
+	left := func(f agentfiles.Fact) bool {
 		if !moved {
-			return !sums.runs.cover(f.At)
+			return !slices.ContainsFunc(sums.runs, func(r run) bool { return !f.At.Before(r.start.Add(-early)) && !f.At.After(r.end.Add(written)) })
 		}
-		return (off(f.Dir) || headless(f.At)) && !sums.has(agentfiles.CallID(key)) && (key != "" || !sums.askedAt(f.At))
+		return (offs[f.Dir] || headless(f.At)) && !sums.ids[f.ID] && (f.ID != "" || !sums.askedAt(f.At))
 	}
 	part := s.Without(left)
 	c.Private += len(s.Requests) - len(part.Requests)
 	if moved {
-		part.Hide(s.Turns, off)
+		part.Hide(s.Turns, offs)
 	}
 	return part
 }

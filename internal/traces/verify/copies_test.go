@@ -164,7 +164,7 @@ func bothReadingsOf(t *testing.T, home string) (got found) {
 			got.sessions++
 		}
 	}
-	again, err := agentfiles.Read(t.Context(), all[0].host, agentfiles.EnvOf(home, nil))
+	again, err := agentfiles.Read(t.Context(), all[0].host, agentfiles.Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestSecondReadingNamesCompressedFilesThatItCannotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, err := agentfiles.Read(t.Context(), "codex", agentfiles.EnvOf(home, nil))
+	files, err := agentfiles.Read(t.Context(), "codex", agentfiles.Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +223,7 @@ func TestSecondReadingNamesACallTooMany(t *testing.T) {
 			sums := new(Sums)
 			sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{tool("c1"), tool(id)}}}})
 			files := &agentfiles.Reading{Sessions: map[string]*agentfiles.Session{
-				"s": {Calls: map[string]*agentfiles.Call{"c1": {}}},
+				"s": {Calls: []*agentfiles.Call{{Fact: agentfiles.Fact{ID: "c1"}}}},
 			}}
 			sums.uncounted = true
 			differ, err := (&Check{Host: host, Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})
@@ -248,14 +248,14 @@ func TestSecondReadingLacksWhatOnlyHooksReport(t *testing.T) {
 		spans []*tracepb.Span
 		want  int
 	}{
-		"a call of a skill's text":    {"claude-code", []*tracepb.Span{call(otlp.String(invokedBy, "user"))}, 0},
+		"a call of a skill's text":    {"claude-code", []*tracepb.Span{call(otlp.String("hookspan.command.invoked_by", "user"))}, 0},
 		"a call that nobody explains": {"claude-code", []*tracepb.Span{call()}, 1},
 	} {
 		sums := new(Sums)
 		both := call(otlp.String(otelmap.KeyToolCallID, "c1"))
 		sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: append(c.spans, both)}}})
 		files := &agentfiles.Reading{Sessions: map[string]*agentfiles.Session{
-			"s": {Calls: map[string]*agentfiles.Call{"c1": {}}},
+			"s": {Calls: []*agentfiles.Call{{Fact: agentfiles.Fact{ID: "c1"}}}},
 		}}
 		sums.uncounted = true
 		differ, err := (&Check{Host: c.host, Files: files, Sums: map[string]*Sums{"s": sums}}).Sessions(t.Context(), []string{"s"})

@@ -68,8 +68,9 @@ type comparison struct {
 	out   []Difference
 	// alike are the ids of what differs in the same way.
 	alike map[alike][]string
-	// ours are the ids of subagents.
-	ours map[string]bool
+	// ours are the ids of subagents, inFiles the calls of the files by their ids.
+	ours    map[string]bool
+	inFiles map[string][]*agentfiles.Call
 	// paired are calls that have ended.
 	paired []paired
 }
@@ -87,6 +88,7 @@ func (s *Sums) differences(host string, files *agentfiles.Session, clean func(st
 	}
 	c := &comparison{
 		Sums: s, files: files, host: host, lacks: agentfiles.LacksOf(host), clean: clean, ours: make(map[string]bool), alike: make(map[alike][]string),
+		inFiles: make(map[string][]*agentfiles.Call),
 	}
 	for _, q := range s.calls {
 		c.ours[q.agent] = true
@@ -103,12 +105,9 @@ func (s *Sums) differences(host string, files *agentfiles.Session, clean func(st
 	return c.out
 }
 
-// alike is what differences have in common that are listed together.
-type alike struct {
-	trace          string
-	kind           Kind
-	inTrace, files string
-}
+// alike is what differences have in common that are listed together: their kind, their trace, and
+// the values in that and in the files.
+type alike [4]string
 
 func (c *comparison) add(d Difference) {
 	if d.File == "" && len(c.files.Files) > 0 {
@@ -120,10 +119,7 @@ func (c *comparison) add(d Difference) {
 // note adds one thing of many that may differ in the same way; run is that of the trace which
 // has it, less than 0 for none.
 func (c *comparison) note(kind Kind, run int, inTrace, inFiles, id string) {
-	k := alike{kind: kind, inTrace: inTrace, files: inFiles}
-	if run >= 0 {
-		k.trace = c.trace(run)
-	}
+	k := alike{string(kind), c.trace(run), inTrace, inFiles}
 	c.alike[k] = append(c.alike[k], id)
 }
 
@@ -138,35 +134,25 @@ func (c *comparison) runAt(at time.Time) int {
 	return found
 }
 
-// fileOf is the file with a call or a request, if the files have it.
-func (c *comparison) fileOf(id string) string {
-	if f := c.files.Calls[id]; f != nil {
-		return f.File
-	}
-	if f := c.files.Requests[id]; f != nil {
-		return f.File
-	}
-	return ""
-}
-
 // addNoted adds what was noted of calls, requests or prompts.
 func (c *comparison) addNoted(what string) {
-	byAll := func(x, y alike) int {
-		return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.trace, y.trace), cmp.Compare(x.inTrace, y.inTrace), cmp.Compare(x.files, y.files))
-	}
-	for _, k := range slices.SortedFunc(maps.Keys(c.alike), byAll) {
+	for _, k := range slices.SortedFunc(maps.Keys(c.alike), func(x, y alike) int { return slices.Compare(x[:], y[:]) }) {
 		ids := c.alike[k]
 		slices.Sort(ids)
-		text := termtext.Plural(len(ids), what)
+		d := Difference{Kind: Kind(k[0]), Trace: k[1], InTrace: k[2], InFiles: k[3], What: termtext.Plural(len(ids), what), IDs: ids}
 		if len(ids) == 1 {
-			text = what + " " + ids[0]
-			if f := c.files.Calls[ids[0]]; f != nil && what == "call" && f.Name != "" {
-				text = what + " " + f.Name + " " + ids[0]
+			d.What = what + " " + ids[0]
+		}
+		if f := c.files.Requests[ids[0]]; f != nil {
+			d.File = f.File
+		}
+		if all := c.inFiles[ids[0]]; all != nil {
+			d.File = all[0].File
+			if len(ids) == 1 && all[0].Name != "" {
+				d.What = what + " " + all[0].Name + " " + ids[0]
 			}
 		}
-		c.add(Difference{
-			Trace: k.trace, Kind: k.kind, What: text, InTrace: k.inTrace, InFiles: k.files, File: c.fileOf(ids[0]), IDs: ids,
-		})
+		c.add(d)
 	}
 	clear(c.alike)
 }
@@ -238,12 +224,13 @@ func (c *comparison) compareRequest(id string, ours []*request, f *agentfiles.Re
 	c.compareAgent(q.run, q.agent, f.Agent, id)
 	text := map[bool]string{true: failed, false: ok}
 	c.differ(Status, q.run, text[q.failed], text[f.Failed], id)
-	if q.usage == nil {
-		return
+	usage := store.Usage{}
+	if q.usage != nil {
+		usage = *q.usage
 	}
-	c.compareCounts(*q.usage, usageOf(f), f.Bare, func(kind Kind, ours, theirs string) { c.differ(kind, q.run, ours, theirs, id) })
-	if f.Cost != nil && *f.Cost > 0 && q.usage.CostUSD != nil && math.Abs(*f.Cost-*q.usage.CostUSD) > 1e-9 {
-		c.note(Cost, q.run, fmt.Sprintf("$%.9g", *q.usage.CostUSD), fmt.Sprintf("$%.9g", *f.Cost), id)
+	compareCounts(usage, usageOf(f), f.Bare, func(kind Kind, ours, theirs string) { c.differ(kind, q.run, ours, theirs, id) })
+	if f.Cost != nil && *f.Cost > 0 && usage.CostUSD != nil && math.Abs(*f.Cost-*usage.CostUSD) > 1e-9 {
+		c.note(Cost, q.run, fmt.Sprintf("$%.9g", *usage.CostUSD), fmt.Sprintf("$%.9g", *f.Cost), id)
 	}
 }
 
@@ -302,7 +289,8 @@ func tokens(u *store.Usage) string {
 	return fmt.Sprintf("of %d and %d tokens", u.Input, u.Output)
 }
 
-// compareTokens compares the sums of the runs, and of the requests, with the files.
+// compareTokens compares the sums of the runs with the files, and those of the requests where
+// these are not compared by themselves.
 func (c *comparison) compareTokens() {
 	var all store.Usage
 	var bare int64
@@ -310,23 +298,21 @@ func (c *comparison) compareTokens() {
 		u := usageOf(f)
 		all, bare = sum(all, &u), bare+f.Bare
 	}
-	for _, s := range []struct {
-		what string
-		ours store.Usage
-	}{{"sum of the session", c.usage}, {"sum of the requests", c.listed}} {
-		add := func(kind Kind, ours, theirs string) {
-			c.add(Difference{Kind: kind, What: s.what, InTrace: ours, InFiles: theirs})
-		}
-		if c.compareCounts(s.ours, all, bare, add) {
-			return // the other says no more
-		}
+	compare := func(what string, ours store.Usage) {
+		compareCounts(ours, all, bare, func(kind Kind, ours, theirs string) {
+			c.add(Difference{Kind: kind, What: what, InTrace: ours, InFiles: theirs})
+		})
+	}
+	compare("sum of the session", c.usage)
+	if c.summed && same(c.usage, all, bare) {
+		compare("sum of the requests", c.listed)
 	}
 }
 
-// compareCounts adds the numbers of tokens that differ, and reports whether there are some.
-func (c *comparison) compareCounts(ours, theirs store.Usage, bare int64, add func(kind Kind, ours, theirs string)) bool {
+// compareCounts adds the numbers of tokens that differ.
+func compareCounts(ours, theirs store.Usage, bare int64, add func(kind Kind, ours, theirs string)) {
 	if same(ours, theirs, bare) {
-		return false
+		return
 	}
 	for _, n := range []struct {
 		kind         Kind
@@ -341,7 +327,6 @@ func (c *comparison) compareCounts(ours, theirs store.Usage, bare int64, add fun
 			add(n.kind, strconv.FormatInt(n.ours, 10), strconv.FormatInt(n.theirs, 10))
 		}
 	}
-	return true
 }
 
 // compareTotal compares the number of calls that the runs count.
@@ -366,12 +351,10 @@ func (c *comparison) compareTotal() {
 
 // compareCalls compares calls by their ids and, those without one, by their tools.
 func (c *comparison) compareCalls() {
-	files := make(map[string][]*agentfiles.Call)
-	for key, f := range c.files.Calls {
-		id := agentfiles.CallID(key)
-		files[id] = append(files[id], f)
+	for _, f := range c.files.Calls {
+		c.inFiles[f.ID] = append(c.inFiles[f.ID], f)
 	}
-	byID, others, lost := pair(c.calls, func(q *call) string { return q.id }, files)
+	byID, others, lost := pair(c.calls, func(q *call) string { return q.id }, c.inFiles)
 	var nameless, strangers []*call
 	for _, q := range others {
 		switch {
@@ -384,10 +367,10 @@ func (c *comparison) compareCalls() {
 		}
 	}
 	for id, ours := range byID {
-		c.compareCall(id, ours, files[id])
+		c.compareCall(id, ours, c.inFiles[id])
 	}
 	for _, id := range lost {
-		for _, f := range files[id] {
+		for _, f := range c.inFiles[id] {
 			alike := func(q *call) bool { return sameTool(q.name, f.Name) }
 			if i := slices.IndexFunc(nameless, alike); i >= 0 {
 				nameless = slices.Delete(nameless, i, i+1)

@@ -51,32 +51,24 @@ func NewImportCheck(host string, all []importer.Session) *ImportCheck {
 	return c
 }
 
-// of is what is known of a session.
-func (c *ImportCheck) of(session string) *imported {
-	if c.sessions[session] == nil {
-		c.sessions[session] = new(imported)
-	}
-	return c.sessions[session]
-}
-
 // Observe takes what an import does with a session, as [importer.Importer] reports it.
 func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*tracepb.ResourceSpans) {
-	s := c.of(session)
+	s, there := c.sessions[session], skipped.AlreadyThere+skipped.Captured > 0
 	switch {
-	case runs != nil:
-		c.runs, s.fresh = c.runs+len(runs), true
-		if sums := c.sums[session]; sums != nil {
-			sums.Add(runs...)
-		}
-	case skipped.SwitchedOff > 0:
-	case s.seen:
+	case s.seen && runs == nil:
 		delete(c.sums, session) // the store has more of it
-	default:
-		if skipped.AlreadyThere+skipped.Captured == 0 {
+	case !s.seen && runs == nil && skipped.SwitchedOff > 0 && !there:
+		// All of it may be private.
+	case !s.seen:
+		if !there {
 			c.sums[session] = new(Sums)
 		}
 		s.seen, s.cut, s.lacks = true, skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
 		c.read = append(c.read, session)
+	}
+	c.runs, s.fresh = c.runs+len(runs), s.fresh || runs != nil
+	if sums := c.sums[session]; sums != nil {
+		sums.Add(runs...)
 	}
 }
 
@@ -85,13 +77,14 @@ func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*
 const noted = "second reading"
 
 // Place is where an import ran: the agent's files, the store, the version of the program, from
-// when on it imported and when it ended. Clean removes secrets.
+// when on it imported and when it ended. Clean removes secrets, Off is that of [Check].
 type Place struct {
 	Env        agentfiles.Env
 	Store      *store.Store
 	Version    string
 	Since, Now time.Time
 	Clean      func(string) string
+	Off        func(dir string) bool
 }
 
 // Verdict reads the files of an agent a second time: those that were written since the last
@@ -156,21 +149,21 @@ func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.F
 	}
 	v := &ImportVerdict{Findings: Findings{Unread: files.Unread, Unknown: files.Unknown}}
 	check := Check{
-		Host: c.host, Files: files, Store: p.Store, Sums: c.sums, Now: p.Now, Clean: clean,
-		Cut: func(_ context.Context, session string) (bool, error) { return c.of(session).cut, nil },
+		Host: c.host, Files: files, Store: p.Store, Sums: c.sums, Now: p.Now, Clean: clean, Off: p.Off,
+		Cut: func(_ context.Context, session string) (bool, error) { return c.sessions[session].cut, nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
 		return nil, err
 	}
 	if !since.IsZero() { // the others' files were compared before, or are older than what was asked for
-		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.of(id).fresh })
+		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.sessions[id].fresh })
 	}
 	v.Gone, v.Sessions = check.Gone, len(c.read)-len(check.Gone)
 	if v.Untraced, err = check.Untraced(ctx, func(id string) bool { return c.sessions[id] != nil }); err != nil {
 		return nil, err
 	}
 	v.Differ = slices.DeleteFunc(v.Differ, func(s Session) bool {
-		if s.NoTrace && !c.of(s.Session).lacks {
+		if s.NoTrace && !c.sessions[s.Session].lacks {
 			v.Untraced = append(v.Untraced, s)
 		}
 		return s.NoTrace

@@ -8,12 +8,15 @@ import (
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/importer"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // TestVerdictHoldsWhileNothingChanges has files that are changed behind a verdict, keeping their
@@ -62,7 +65,7 @@ func TestVerdictHoldsWhileNothingChanges(t *testing.T) {
 					check.Observe("s1", importer.Skipped{}, runs)
 				}
 				v, err := check.Verdict(t.Context(), Place{
-					Env: agentfiles.EnvOf(home, nil), Store: st, Version: version, Now: now, Clean: func(text string) string { return text },
+					Env: agentfiles.Env{Home: home}, Store: st, Version: version, Now: now, Clean: func(text string) string { return text },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -113,7 +116,7 @@ func TestVerdictOfAnImportSinceATimeLeavesOlderFiles(t *testing.T) {
 			check.Observe(id, importer.Skipped{AlreadyThere: 1}, nil)
 		}
 		v, err := check.Verdict(t.Context(), Place{
-			Env: agentfiles.EnvOf(home, nil), Store: st, Version: "1", Since: since, Now: at, Clean: func(text string) string { return text },
+			Env: agentfiles.Env{Home: home}, Store: st, Version: "1", Since: since, Now: at, Clean: func(text string) string { return text },
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -144,5 +147,52 @@ func TestVerdictOfAnImportSinceATimeLeavesOlderFiles(t *testing.T) {
 	}
 	if v := verdict(now.Add(3*time.Hour), time.Time{}, "s2"); v.Complete {
 		t.Errorf("a file that no import compared is equal: %+v", v)
+	}
+}
+
+// TestVerdictOfASessionThatMoved has a session that went to a private folder, of which an import
+// leaves a part out: the rest is compared.
+func TestVerdictOfASessionThatMoved(t *testing.T) {
+	off := func(dir string) bool { return dir == "/private" }
+	home := t.TempDir()
+	claudeWork(t, home, work())
+	moveTo(t, home, "/private", workTime(205), workTime(900))
+	r := recordedOutside(t, "claude-code", home, off)
+	wrong := []*tracepb.ResourceSpans{proto.CloneOf(r.spans[0])}
+	for s := range otlp.Spans(wrong) {
+		if statusOf(step.Of(s)) == failed {
+			succeed(s)
+		}
+	}
+	for name, c := range map[string]struct {
+		sent, there []*tracepb.ResourceSpans
+		want        ImportVerdict
+	}{
+		"right":              {sent: r.spans, want: ImportVerdict{Sessions: 1, Findings: Findings{Complete: true}}},
+		"wrong":              {sent: append(wrong, r.spans[1:]...), want: ImportVerdict{Sessions: 1}},
+		"there, and right":   {there: r.spans, want: ImportVerdict{Sessions: 1, Findings: Findings{Complete: true}}},
+		"there, and wrong":   {there: append(wrong, r.spans[1:]...), want: ImportVerdict{Sessions: 1}},
+		"private as a whole": {want: ImportVerdict{Findings: Findings{Complete: true}}},
+	} {
+		st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = st.Close() }()
+		if err := st.UploadTraces(t.Context(), append(c.sent, c.there...)); err != nil {
+			t.Fatal(err)
+		}
+		check := NewImportCheck(r.host, []importer.Session{{Session: transcript.Session{ID: r.id}}})
+		skipped := importer.Skipped{SwitchedOff: 1, AlreadyThere: len(c.there)}
+		check.Observe(r.id, skipped, nil)
+		if c.sent != nil {
+			check.Observe(r.id, skipped, c.sent)
+		}
+		v, err := check.Verdict(t.Context(), Place{
+			Env: agentfiles.Env{Home: home}, Store: st, Version: "1", Now: workTime(9000), Clean: func(text string) string { return text }, Off: off,
+		})
+		if err != nil || v.Complete != c.want.Complete || v.Sessions != c.want.Sessions || len(v.Untraced) > 0 {
+			t.Errorf("%s: %+v, %v; want %+v", name, v, err, c.want)
+		}
 	}
 }

@@ -42,7 +42,7 @@ func TestReport(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i, session := range []string{"pruned", "aa", "aa-fork", "lost", "gone", "open", "untold"} {
+	for i, session := range []string{"pruned", "aa", "aa-fork", "lost", "gone", "open", "untraced"} {
 		write(session, reportedTurn(session, 8*i)+reportedTurn(session, 8*i+1))
 	}
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
@@ -55,7 +55,7 @@ func TestReport(t *testing.T) {
 		for i, m := range r.spans {
 			scope := m.ScopeSpans[len(m.ScopeSpans)-1]
 			switch {
-			case r.id == "untold", r.id == "open" && i == 1:
+			case r.id == "untraced", r.id == "open" && i == 1:
 				continue
 			case r.id == "lost" && i == 1:
 				scope.Spans = slices.DeleteFunc(scope.Spans, tool("Bash"))
@@ -92,9 +92,9 @@ func TestReport(t *testing.T) {
 	}
 	// What was written since then is no row, in a session that was asked for and in another.
 	write("aa", reportedTurn("aa", 8)+reportedTurn("aa", 9)+"{\n")
-	write("untold", reportedTurn("untold", 48)+"{\n")
+	write("untraced", reportedTurn("untraced", 48)+"{\n")
 
-	v := Verifier{Store: st, Env: agentfiles.EnvOf(home, nil)}
+	v := Verifier{Store: st, Env: agentfiles.Env{Home: home}}
 	var out strings.Builder
 	for _, c := range []struct {
 		name string

@@ -23,6 +23,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // TestRightTracesHaveNoDifference has files of Codex whose rows look as if something were missing.
@@ -166,7 +167,7 @@ func TestASoftDenialIsNoFailureTooMuch(t *testing.T) {
 // TestRecordedSessionsHaveNoUnknownKinds has what the real programs wrote.
 func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 	for _, r := range recordings(t) {
-		got, err := agentfiles.Read(t.Context(), r.host, agentfiles.EnvOf(r.home, nil))
+		got, err := agentfiles.Read(t.Context(), r.host, agentfiles.Env{Home: r.home})
 		if err != nil || len(got.Unknown) > 0 {
 			t.Errorf("%s session %s: %v, %v", r.host, r.id, got.Unknown, err)
 		}
@@ -177,9 +178,9 @@ func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 func TestADatabaseThatIsNamedIsRead(t *testing.T) {
 	home, elsewhere := t.TempDir(), t.TempDir()
 	opencodeWork(t, elsewhere, work())
-	env := agentfiles.EnvOf(home, func(key string) string {
+	env := agentfiles.Env{Home: home, Getenv: func(key string) string {
 		return map[string]string{"OPENCODE_DB": elsewhere + "/.local/share/opencode/opencode.db"}[key]
-	})
+	}}
 	got, err := agentfiles.Read(t.Context(), "opencode", env)
 	if err != nil || got.Sessions["ses_main"] == nil || len(got.Sessions["ses_main"].Prompts) != len(work()) {
 		t.Errorf("%+v, %v; want the session", got, err)
@@ -209,11 +210,11 @@ func TestWhatAProjectDidNotRecordIsNotMissing(t *testing.T) {
 			spans = append(spans, proto.CloneOf(r.spans[i]))
 		}
 		for s := range otlp.Spans(spans) {
-			if c.change != nil && statusOf(s) == failed {
+			if c.change != nil && statusOf(step.Of(s)) == failed {
 				c.change(s)
 			}
 		}
-		files, err := agentfiles.Read(t.Context(), r.host, agentfiles.EnvOf(home, nil))
+		files, err := agentfiles.Read(t.Context(), r.host, agentfiles.Env{Home: home})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +242,7 @@ func TestWrongTracesHaveADifference(t *testing.T) {
 		change func(run []*tracepb.Span) []*tracepb.Span
 	}{
 		"a call of a subagent that is not there": {Agent, func(run []*tracepb.Span) []*tracepb.Span {
-			agent := proto.CloneOf(run[slices.IndexFunc(run, role(store.RoleAgent))])
+			agent := proto.CloneOf(run[slices.IndexFunc(run, role(step.KindAgent))])
 			agent.SpanId = []byte("invented")
 			set(agent, otlp.String(otelmap.KeyAgent, "a9"))
 			run[slices.IndexFunc(run, call)].ParentSpanId = agent.SpanId
@@ -302,7 +303,7 @@ func TestWhatASessionDidInAPrivateFolderIsNotMissing(t *testing.T) {
 				moveTo(t, home, "/private", workTime(from), workTime(until))
 				off := func(dir string) bool { return dir == "/private" }
 				r := recordedOutside(t, host, home, off)
-				files, err := agentfiles.Read(t.Context(), host, agentfiles.EnvOf(home, nil))
+				files, err := agentfiles.Read(t.Context(), host, agentfiles.Env{Home: home})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -332,6 +333,28 @@ func TestWhatASessionDidInAPrivateFolderIsNotMissing(t *testing.T) {
 	}
 	if hidden == 0 {
 		t.Error("no request was left out")
+	}
+}
+
+// TestWhatIsPrivateIsLeftOutBesideARequestWithoutAnID has a trace with such a request.
+func TestWhatIsPrivateIsLeftOutBesideARequestWithoutAnID(t *testing.T) {
+	home, off := t.TempDir(), func(dir string) bool { return dir == "/private" }
+	claudeWork(t, home, work())
+	moveTo(t, home, "/private", workTime(195), workTime(290))
+	r := recordedOutside(t, "claude-code", home, off)
+	for s := range otlp.Spans(r.spans) {
+		drop(s, otelmap.KeyResponseID)
+	}
+	files, err := agentfiles.Read(t.Context(), r.host, agentfiles.Env{Home: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := new(Sums)
+	sums.Add(r.spans...)
+	check := Check{Host: r.host, Files: files, Sums: map[string]*Sums{r.id: sums}, Off: off}
+	differ, err := check.Sessions(t.Context(), []string{r.id})
+	if err != nil || len(differ) > 0 {
+		t.Errorf("%v, %v; want no difference", differ, err)
 	}
 }
 
@@ -392,7 +415,7 @@ func recordedOutside(t *testing.T, host, home string, off func(string) bool) *re
 		t.Fatal(err)
 	}
 	tr.Session = list[0].ID
-	events := slices.DeleteFunc(a.Transcript.Events(list[0].Dialect, tr), func(e hook.Event) bool { return off(e.Cwd) })
+	events := slices.DeleteFunc(slices.Collect(a.Transcript.Events(list[0].Dialect, tr)), func(e hook.Event) bool { return off(e.Cwd) })
 	tr.Leave(off)
 	b := otelmap.NewBuilder(a.Host, tr.Session, otelmap.Options{Agent: a.Mapping}, otelmap.Carry{})
 	for _, e := range events {

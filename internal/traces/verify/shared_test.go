@@ -43,7 +43,7 @@ func TestSessionsOfOneTraceHaveNoDifferences(t *testing.T) {
 	if err != nil || len(sums) != 1 || sums[0].Runs != 6 {
 		t.Fatalf("%+v, %v; want a trace of 6 runs", sums, err)
 	}
-	v := Verifier{Store: st, Env: agentfiles.EnvOf(home, nil), All: true}
+	v := Verifier{Store: st, Env: agentfiles.Env{Home: home}, All: true}
 	rep, err := v.Verify(t.Context(), sums)
 	if err != nil || rep.Verified != 1 || rep.Different != 0 || len(rep.Sessions)+len(rep.Untraced) > 0 {
 		t.Errorf("%+v, %v; want no differences", rep, err)

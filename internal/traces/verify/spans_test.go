@@ -9,8 +9,8 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // rootSpan makes the span of a run, in seconds of a day.
@@ -45,8 +45,8 @@ func tool(name string) func(*tracepb.Span) bool {
 	return func(s *tracepb.Span) bool { return otlp.Text(s.Attributes, otelmap.KeyToolName) == name }
 }
 
-func role(r store.Role) func(*tracepb.Span) bool {
-	return func(s *tracepb.Span) bool { return store.RoleOf(s.Attributes) == r }
+func role(k step.Kind) func(*tracepb.Span) bool {
+	return func(s *tracepb.Span) bool { return step.Of(s).Kind() == k }
 }
 
 // succeed and fail change how an operation ended.
@@ -61,3 +61,5 @@ func fail(kind string) func(*tracepb.Span) {
 		set(s, otlp.String(otelmap.KeyErrorType, kind))
 	}
 }
+
+func isPrompt(e *tracepb.Span_Event) bool { return step.EventOf(e).Prompt() }

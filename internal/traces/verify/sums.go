@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -11,13 +12,14 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Sums are what the traces of a session say.
 type Sums struct {
 	// only is the session whose spans count where a trace has runs of several, empty for all.
 	only     string
-	runs     runs
+	runs     []run
 	calls    []call
 	requests []request
 	prompts  []prompt
@@ -29,17 +31,9 @@ type Sums struct {
 	// counted is the number of calls by the roots.
 	counted     int
 	first, last time.Time
-	// dirs are the folders of the runs.
+	// dirs are the folders of the runs, ids those of calls and requests.
 	dirs []string
-	// ids are those of calls and requests, once they were asked for.
-	ids map[string]bool
-}
-
-type runs []run
-
-// cover reports a time in a run, or as near to it as the agent may write a row of the run.
-func (all runs) cover(at time.Time) bool {
-	return slices.ContainsFunc(all, func(r run) bool { return !at.Before(r.start.Add(-early)) && !at.After(r.end.Add(written)) })
+	ids  map[string]bool
 }
 
 // run is when and how a run of a trace ended.
@@ -71,7 +65,6 @@ type request struct {
 	// failed reports one that failed, sum that of several of which nothing else is known.
 	failed, sum bool
 	usage       *store.Usage
-	start       time.Time
 }
 
 // prompt is a prompt that a person typed.
@@ -90,74 +83,48 @@ const (
 	unfinished = "unfinished"
 )
 
-// invokedBy is on calls that the text of a skill made: who asked for the skill.
-const invokedBy = "hookspan.command.invoked_by"
-
 // Add adds runs of the session.
 func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
+	if s.ids == nil {
+		s.ids = make(map[string]bool)
+	}
 	for _, r := range runs {
 		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
 		if s.only != "" {
 			spans = slices.DeleteFunc(spans, func(span *tracepb.Span) bool {
-				id := otlp.Text(span.GetAttributes(), otelmap.KeyConversationID)
+				id := step.Of(span).Session()
 				return id != "" && id != s.only
 			})
 		}
-		agent := agentOf(spans)
+		tree := step.TreeOf(slices.Values(spans))
 		at := max(0, len(s.runs)-1)
 		for _, span := range spans {
-			if store.RoleOf(span.GetAttributes()) == store.RoleRoot {
+			if step.Of(span).Kind() == step.KindRun {
 				at = len(s.runs)
 				s.addRoot(span)
 			}
 		}
-		for _, span := range spans {
+		for i, span := range spans {
+			agent := ""
+			if owner := tree.Owner(i); owner != step.None {
+				agent = cmp.Or(strings.Clone(step.Of(spans[owner]).AgentID()), "?")
+			}
 			s.add(at, span, agent)
 		}
 	}
 }
 
-// agentOf returns what finds the id of the subagent that a span is below.
-func agentOf(spans []*tracepb.Span) func(*tracepb.Span) string {
-	ids := make(map[string]string)
-	for _, span := range spans {
-		if store.RoleOf(span.GetAttributes()) == store.RoleAgent {
-			ids[string(span.GetSpanId())] = strings.Clone(otlp.Text(span.GetAttributes(), otelmap.KeyAgent))
-		}
-	}
-	if len(ids) == 0 {
-		return func(*tracepb.Span) string { return "" }
-	}
-	parents := make(map[string]string, len(spans))
-	for _, span := range spans {
-		parents[string(span.GetSpanId())] = string(span.GetParentSpanId())
-	}
-	return func(span *tracepb.Span) string {
-		id := string(span.GetParentSpanId())
-		for n := 0; n < 100 && id != ""; n++ { // deep enough for any agent, and an end for a cycle
-			if agent, found := ids[id]; found {
-				if agent == "" {
-					return "?"
-				}
-				return agent
-			}
-			id = parents[id]
-		}
-		return ""
-	}
-}
-
 func (s *Sums) addRoot(span *tracepb.Span) {
-	a := span.GetAttributes()
-	if u := store.UsageOf(a); u != nil {
+	one := step.Of(span)
+	if u := one.Usage(); u != nil {
 		s.usage = sum(s.usage, u)
 	}
-	n, known := otlp.Integer(a, otelmap.KeyToolCalls)
+	n, _, _, known := one.Calls()
 	s.counted += int(n)
 	s.uncounted = s.uncounted || !known
-	r := run{trace: otlp.TraceID(span), start: otlp.Start(span), end: otlp.End(span), outcome: once(otlp.Text(a, otelmap.KeyOutcome))}
+	r := run{trace: otlp.TraceID(span), start: one.Started(), end: one.Ended(), outcome: once(one.Outcome())}
 	r.begun = r.start
-	if dir := otlp.Text(a, otelmap.KeyWorkingDirectory); !slices.Contains(s.dirs, dir) {
+	if dir := one.Directory(); !slices.Contains(s.dirs, dir) {
 		s.dirs = append(s.dirs, strings.Clone(dir))
 	}
 	if s.first.IsZero() || r.start.Before(s.first) {
@@ -166,21 +133,24 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 	if r.end.After(s.last) {
 		s.last = r.end
 	}
-	for _, e := range span.GetEvents() {
-		if u := store.UsageOf(e.GetAttributes()); e.GetName() == otelmap.EventUsage && u != nil {
+	for e := range one.Events() {
+		at, u := e.At(), e.Usage()
+		switch {
+		case e.Name() == otelmap.EventUsage && u != nil:
 			s.listed = sum(s.listed, u)
-			if otlp.Text(e.GetAttributes(), otelmap.KeyUsageSource) == "session" {
+			if e.UsageSource() == "session" {
 				s.summed = true
 			} else {
-				s.requests = append(s.requests, request{run: len(s.runs), usage: u, start: otlp.Time(e.GetTimeUnixNano()), sum: true})
+				s.requests = append(s.requests, request{run: len(s.runs), usage: u, sum: true})
 			}
-		}
-		if at := otlp.Time(e.GetTimeUnixNano()); e.GetName() == otelmap.EventPrompt && (!r.asked || at.Before(r.begun)) {
-			r.asked, r.begun = true, at
-		}
-		if isPrompt(e) {
-			text := otlp.Text(e.GetAttributes(), otelmap.KeyText)
-			s.prompts = append(s.prompts, prompt{len(s.runs), otlp.Time(e.GetTimeUnixNano()), strings.Clone(text[:min(len(text), maxPrompt)])})
+		case e.Name() == otelmap.EventPrompt:
+			if !r.asked || at.Before(r.begun) {
+				r.asked, r.begun = true, at
+			}
+			if e.Prompt() {
+				text := e.Text()
+				s.prompts = append(s.prompts, prompt{len(s.runs), at, strings.Clone(text[:min(len(text), maxPrompt)])})
+			}
 		}
 	}
 	s.runs = append(s.runs, r)
@@ -192,23 +162,27 @@ const maxPrompt = 400
 // once is a text that many spans have, in memory once.
 func once(text string) string { return unique.Make(text).Value() }
 
-func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string) {
-	a := span.GetAttributes()
-	script := otlp.Text(a, otelmap.KeyOperation) == otelmap.OpInvokeWorkflow
-	switch role := store.RoleOf(a); {
-	case role == store.RoleTool, script:
+func (s *Sums) add(at int, span *tracepb.Span, agent string) {
+	one := step.Of(span)
+	known := func(id string) string {
+		id = strings.Clone(id)
+		s.ids[id] = id != ""
+		return id
+	}
+	switch kind := one.Kind(); kind {
+	case step.KindTool, step.KindScript:
 		s.calls = append(s.calls, call{
-			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyToolCallID)), name: once(otlp.Text(a, otelmap.KeyToolName)), agent: agent(span),
-			status: statusOf(span), start: otlp.Start(span), end: otlp.End(span), skill: otlp.Text(a, invokedBy) != "", script: script,
+			run: at, id: known(one.CallID()), name: once(one.Tool()), agent: agent, status: statusOf(one),
+			start: one.Started(), end: one.Ended(), skill: one.InvokedBy() != "", script: kind == step.KindScript,
 		})
-	case role == store.RoleChat:
-		u := store.UsageOf(a)
+	case step.KindRequest:
+		u := one.Usage()
 		if u != nil {
 			s.listed = sum(s.listed, u)
 		}
 		s.requests = append(s.requests, request{
-			run: at, id: strings.Clone(otlp.Text(a, otelmap.KeyResponseID)), model: once(otlp.Text(a, otelmap.KeyRequestModel)), agent: agent(span),
-			failed: statusOf(span) == failed, usage: u, start: otlp.Start(span),
+			run: at, id: known(one.ResponseID()), model: once(one.Model()), agent: agent,
+			failed: statusOf(one) == failed, usage: u,
 		})
 	default:
 		return
@@ -218,17 +192,12 @@ func (s *Sums) add(at int, span *tracepb.Span, agent func(*tracepb.Span) string)
 	}
 }
 
-func statusOf(s *tracepb.Span) string {
-	end := otelmap.EndOf(s)
-	if end == otelmap.EndDenied && otlp.Text(s.GetAttributes(), otelmap.KeyErrorType) == otelmap.ErrorToolCancelled {
+func statusOf(s step.Step) string {
+	end := s.End()
+	if end == otelmap.EndDenied && s.Failure().Kind == otelmap.ErrorToolCancelled {
 		return cancelled
 	}
 	return [...]string{otelmap.EndOK: ok, otelmap.EndFailed: failed, otelmap.EndDenied: denied, otelmap.EndUnfinished: unfinished, otelmap.EndRunning: ""}[end]
-}
-
-// isPrompt reports the event of a prompt that a person typed.
-func isPrompt(e *tracepb.Span_Event) bool {
-	return e.GetName() == otelmap.EventPrompt && otlp.Find(e.GetAttributes(), otelmap.KeyPromptInjected) == nil
 }
 
 func sum(x store.Usage, y *store.Usage) store.Usage {
@@ -241,20 +210,6 @@ func (s *Sums) empty() bool { return len(s.runs)+len(s.calls)+len(s.requests) ==
 // askedAt reports a prompt of about a time.
 func (s *Sums) askedAt(at time.Time) bool {
 	return slices.ContainsFunc(s.prompts, func(p prompt) bool { return p.at.Sub(at).Abs() < 2*time.Second })
-}
-
-// has reports a request or a call with an id.
-func (s *Sums) has(id string) bool {
-	if s.ids == nil {
-		s.ids = make(map[string]bool, len(s.calls)+len(s.requests))
-		for _, q := range s.calls {
-			s.ids[q.id] = true
-		}
-		for _, q := range s.requests {
-			s.ids[q.id] = true
-		}
-	}
-	return s.ids[id]
 }
 
 // counts returns the numbers of calls and of requests of a trace.
@@ -272,9 +227,9 @@ func (s *Sums) counts(trace string) (calls, requests int) {
 	return calls, requests
 }
 
-// trace is the trace of a run.
+// trace is the trace of a run, empty for none.
 func (s *Sums) trace(run int) string {
-	if run < len(s.runs) {
+	if run >= 0 && run < len(s.runs) {
 		return s.runs[run].trace
 	}
 	return ""

@@ -94,7 +94,7 @@ func read(t *testing.T, home string) (all []recording) {
 			}
 			tr.Session = s.ID
 			b := otelmap.NewBuilder(a.Host, s.ID, otelmap.Options{Agent: a.Mapping}, otelmap.Carry{})
-			for _, e := range a.Transcript.Events(s.Dialect, tr) {
+			for e := range a.Transcript.Events(s.Dialect, tr) {
 				b.Add(e)
 			}
 			r := recording{host: a.Host, id: s.ID, home: home}
@@ -110,7 +110,7 @@ func read(t *testing.T, home string) (all []recording) {
 // differences compares the spans of a session with the second reading.
 func (r *recording) differences(t *testing.T, spans []*tracepb.ResourceSpans) []Difference {
 	t.Helper()
-	files, err := agentfiles.Read(t.Context(), r.host, agentfiles.EnvOf(r.home, nil))
+	files, err := agentfiles.Read(t.Context(), r.host, agentfiles.Env{Home: r.home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestSecondReadingNamesWhatIsNoRow(t *testing.T) {
 	write("s1.jsonl", answer("s1", "m1")+"\n{\"type\":\"assis\n"+answer("s2", "m2")+"\n\x00\x00\x00\n")
 	write("sub/deep/anything.jsonl", answer("s1", "m3")+"\n")
 	write("broken.json", "{")
-	got, err := agentfiles.Read(t.Context(), "claude-code", agentfiles.EnvOf(home, nil))
+	got, err := agentfiles.Read(t.Context(), "claude-code", agentfiles.Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestSecondReadingCountsACopyOnce(t *testing.T) {
 		{"both have it", sums("m1"), sums("m1", "m2"), true},
 		{"none has it", sums(), sums("m2"), true},
 	} {
-		files, err := agentfiles.Read(t.Context(), "claude-code", agentfiles.EnvOf(home, nil))
+		files, err := agentfiles.Read(t.Context(), "claude-code", agentfiles.Env{Home: home})
 		if err != nil {
 			t.Fatal(err)
 		}

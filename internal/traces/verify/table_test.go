@@ -11,8 +11,8 @@ import (
 
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
-	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // change is something that is wrong in the traces of a session: what changes its runs, the
@@ -25,7 +25,7 @@ type change struct {
 }
 
 func isStatus(want string) func(*tracepb.Span) bool {
-	return func(s *tracepb.Span) bool { return role(store.RoleTool)(s) && statusOf(s) == want }
+	return func(s *tracepb.Span) bool { return role(step.KindTool)(s) && statusOf(step.Of(s)) == want }
 }
 
 func hasID(key string) func(*tracepb.Span) bool {
@@ -67,7 +67,7 @@ func removed(run []*tracepb.Span, i int) ([]*tracepb.Span, bool) {
 
 // count keeps the sums of a root right, as a loss in the files would leave them.
 func recount(root *tracepb.Span, key string, n int64, of *tracepb.Span) {
-	if role(store.RoleTool)(of) {
+	if role(step.KindTool)(of) {
 		have, _ := otlp.Integer(root.Attributes, key)
 		set(root, otlp.Int(key, have+n))
 	}
@@ -107,7 +107,7 @@ func movedTokens(runs *[][]*tracepb.Span) bool {
 		for _, s := range run {
 			n, _ := otlp.Integer(s.Attributes, otelmap.KeyOutputTokens)
 			switch {
-			case !role(store.RoleChat)(s) || n == 0:
+			case !role(step.KindRequest)(s) || n == 0:
 			case from == nil:
 				from = s
 			default:
@@ -124,8 +124,8 @@ func movedTokens(runs *[][]*tracepb.Span) bool {
 // movedCall gives a call of the main agent to a subagent, or the other way.
 func movedCall(runs *[][]*tracepb.Span) bool {
 	for n, run := range *runs {
-		agent := slices.IndexFunc(run, role(store.RoleAgent))
-		call := slices.IndexFunc(run, both(role(store.RoleTool), hasID(otelmap.KeyToolCallID), func(s *tracepb.Span) bool {
+		agent := slices.IndexFunc(run, role(step.KindAgent))
+		call := slices.IndexFunc(run, both(role(step.KindTool), hasID(otelmap.KeyToolCallID), func(s *tracepb.Span) bool {
 			return string(s.ParentSpanId) == string(run[0].SpanId) && !slices.ContainsFunc(run, func(x *tracepb.Span) bool { return string(x.ParentSpanId) == string(s.SpanId) })
 		}))
 		if call < 0 {
@@ -168,7 +168,7 @@ func cutInTwo(runs *[][]*tracepb.Span) bool {
 	for n, run := range *runs {
 		var work []*tracepb.Span
 		for _, s := range run {
-			if string(s.ParentSpanId) == string(run[0].SpanId) && (role(store.RoleTool)(s) || role(store.RoleChat)(s)) {
+			if string(s.ParentSpanId) == string(run[0].SpanId) && (role(step.KindTool)(s) || role(step.KindRequest)(s)) {
 				work = append(work, s)
 			}
 		}
@@ -234,7 +234,7 @@ func turnedOutcome(runs *[][]*tracepb.Span) bool {
 
 // changes are the kinds of what may be wrong.
 func changes() []change {
-	call, request := both(role(store.RoleTool), hasID(otelmap.KeyToolCallID)), both(role(store.RoleChat), hasID(otelmap.KeyResponseID))
+	call, request := both(role(step.KindTool), hasID(otelmap.KeyToolCallID)), both(role(step.KindRequest), hasID(otelmap.KeyResponseID))
 	return []change{
 		{name: "call removed", do: each(call, removed)},
 		{name: "call doubled", do: each(call, doubled)},

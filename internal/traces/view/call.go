@@ -9,7 +9,6 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -53,14 +52,14 @@ func (r *Row) SpanID() string {
 
 // Texts returns the previews in the row's span.
 func (r *Row) Texts() CallText {
-	a := r.span.GetAttributes()
+	one := r.step()
 	kind, message := r.Problem()
 	t := CallText{
-		Arguments: otlp.Text(a, otelmap.KeyToolArguments), Place: PlacePreview,
-		Result: cmp.Or(otlp.Text(a, otelmap.KeyText), otelmap.Answer(a)),
+		Arguments: one.Arguments(), Place: PlacePreview,
+		Result: one.Answer(),
 	}
 	if r.Kind == KindTool {
-		t.Result = otelmap.Returned(r.span)
+		t.Result = one.Returned()
 	}
 	if t.Error = cmp.Or(message, kind); t.Error == t.Result {
 		t.Result = ""

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // maxLine bounds the text of a detail, in bytes: no terminal is wider.
@@ -27,10 +26,9 @@ func (r *Row) Details() []string {
 	case r.Kind == KindTool:
 		out = []string{r.Arguments().Line()}
 	case r.Kind == KindChat:
-		a := r.span.GetAttributes()
-		out = append(usage(store.UsageOf(a)), line(otelmap.Answer(a)))
+		out = append(usage(r.usage), line(r.step().Answer()))
 	case r.Kind == KindAgent:
-		out = usage(store.UsageOf(r.span.GetAttributes()))
+		out = usage(r.usage)
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
@@ -42,7 +40,7 @@ func (r *Row) Detail() string { return strings.Join(r.Details(), " · ") }
 func (r *Row) Said() string {
 	text := ""
 	if r.Kind == KindChat {
-		text = termtext.Line(termtext.Head(otelmap.Answer(r.Attributes()), 400))
+		text = termtext.Line(termtext.Head(r.step().Answer(), 400))
 	}
 	return cmp.Or(text, r.Detail())
 }
@@ -50,14 +48,8 @@ func (r *Row) Said() string {
 // Problem returns the type and the message of the span's error, unchanged. A type that
 // says only that the agent named none is left out if there is a message.
 func (r *Row) Problem() (kind, message string) {
-	kind = otlp.Text(r.span.GetAttributes(), otelmap.KeyErrorType)
-	message = r.span.GetStatus().GetMessage()
-	for _, e := range r.span.GetEvents() {
-		if e.GetName() == otelmap.EventException {
-			kind = cmp.Or(kind, otlp.Text(e.GetAttributes(), otelmap.KeyExceptionType))
-			message = cmp.Or(message, otlp.Text(e.GetAttributes(), otelmap.KeyExceptionMessage))
-		}
-	}
+	f := r.step().Failure()
+	kind, message = f.Kind, f.Message
 	if message != "" && (kind == otelmap.ErrorOther || kind == otelmap.ErrorRun) {
 		kind = ""
 	}
@@ -84,7 +76,7 @@ func (r *Row) ids() (out fields) {
 	if r.span == nil {
 		return nil
 	}
-	a := r.span.GetAttributes()
+	one := r.step()
 	out.add("span", otlp.SpanID(r.span))
 	if r.Detached || r.Depth == 0 {
 		out.add("parent", otlp.ParentID(r.span))
@@ -92,61 +84,59 @@ func (r *Row) ids() (out fields) {
 	for _, l := range r.span.GetLinks() {
 		out.add("link", fmt.Sprintf("%x %x", l.GetTraceId(), l.GetSpanId()))
 	}
-	out.add("call", otlp.Text(a, otelmap.KeyToolCallID))
-	out.add("agent", otlp.Text(a, otelmap.KeyAgent))
-	out.add("response", otlp.Text(a, otelmap.KeyResponseID))
-	out.add("request", otlp.Text(a, otelmap.KeyRequestID))
+	out.add("call", one.CallID())
+	out.add("agent", one.AgentID())
+	out.add("response", one.ResponseID())
+	out.add("request", one.RequestID())
 	return out
 }
 
 // texts are those of which the details may show the beginning only.
 func (r *Row) texts() (out fields) {
-	a := r.Attributes()
+	one := r.step()
 	switch {
 	case r.Event == otelmap.EventHook:
-		out.add("matcher", otlp.Text(a, otelmap.KeyHookMatcher))
-		out.add("command", otlp.Text(a, otelmap.KeyHookCommand))
-		out.add("source", otlp.Text(a, otelmap.KeyHookSource))
-		out.add("reason", otlp.Text(a, otelmap.KeyHookReason))
+		h := step.EventOf(r.event).Hook()
+		out.add("matcher", h.Matcher)
+		out.add("command", h.Command)
+		out.add("source", h.Source)
+		out.add("reason", h.Reason)
 	case r.event != nil:
 		// The details hold a short text completely.
-		if text := otlp.Text(a, otelmap.KeyText); len(text) > 40 || strings.Contains(text, "\n") {
+		if text := r.Note(); len(text) > 40 || strings.Contains(text, "\n") {
 			out.add("text", text)
 		}
 	case r.Kind == KindTool:
 		out.add("input", r.Arguments().Text)
-		if result := otelmap.Returned(r.span); result != r.span.GetStatus().GetMessage() {
+		if result := one.Returned(); result != r.span.GetStatus().GetMessage() {
 			out.add("result", result)
 		}
 	case r.Kind == KindChat:
-		out.add("text", otelmap.Answer(a))
+		out.add("text", one.Answer())
 	case r.Kind == KindRun, r.Kind == KindAgent:
-		out.add("task", otelmap.Task(a))
-		out.add("result", otelmap.Answer(a))
+		out.add("task", one.Task())
+		out.add("result", one.Answer())
 	}
 	return out
 }
 
 func (r *Row) eventDetails() []string {
-	name, a := r.event.GetName(), r.event.GetAttributes()
-	switch name {
+	e := step.EventOf(r.event)
+	switch e.Name() {
 	case otelmap.EventUsage:
-		return append([]string{termtext.Line(otlp.Text(a, otelmap.KeyUsageSource))}, usage(store.UsageOf(a))...)
+		return append([]string{termtext.Line(e.UsageSource())}, usage(r.usage)...)
 	case otelmap.EventHook:
-		return hookDetails(a)
+		return hookDetails(e.Hook())
 	case otelmap.EventNotification: // Fields has the rest.
-		text, waits := otlp.Text(a, otelmap.KeyText), ""
-		if otlp.Find(a, otelmap.KeyAwaitsUser).GetBoolValue() {
+		text, waits := e.Text(), ""
+		if e.AwaitsUser() {
 			waits = "waits for you"
 		}
 		return []string{waits, cmp.Or(NewArguments("", text).Line(), line(text))}
 	}
-	out := []string{line(otlp.Text(a, otelmap.KeyText))}
-	for _, kv := range a {
-		if kv.GetKey() == otelmap.KeyText {
-			continue
-		}
-		key := strings.TrimPrefix(strings.TrimPrefix(kv.GetKey(), name+"."), "hookspan.")
+	out := []string{line(e.Text())}
+	for _, kv := range e.Others() {
+		key := strings.TrimPrefix(strings.TrimPrefix(kv.GetKey(), e.Name()+"."), "hookspan.")
 		out = append(out, termtext.Line(key)+"="+line(otlp.Format(kv.GetValue())))
 	}
 	return out
@@ -154,9 +144,9 @@ func (r *Row) eventDetails() []string {
 
 // hookDetails describe one of the user's hooks: its event, its command and what
 // it decided. Success is not mentioned.
-func hookDetails(a []*commonpb.KeyValue) []string {
-	decision, status := line(otlp.Text(a, otelmap.KeyHookDecision)), line(otlp.Text(a, otelmap.KeyHookStatus))
-	if reason := line(otlp.Text(a, otelmap.KeyHookReason)); decision != "" && reason != "" {
+func hookDetails(h step.Hook) []string {
+	decision, status := line(h.Decision), line(h.Status)
+	if reason := line(h.Reason); decision != "" && reason != "" {
 		decision += ": " + reason
 	} else {
 		decision = cmp.Or(decision, reason)
@@ -165,11 +155,11 @@ func hookDetails(a []*commonpb.KeyValue) []string {
 	case hook.HookOK:
 		status = ""
 	case hook.HookError:
-		if code, ok := otlp.Integer(a, otelmap.KeyHookExitCode); ok {
-			status = fmt.Sprintf("%s, exit code %d", status, code)
+		if h.Exited {
+			status = fmt.Sprintf("%s, exit code %d", status, h.Exit)
 		}
 	}
-	return []string{line(otlp.Text(a, otelmap.KeyHookEvent)), line(otlp.Text(a, otelmap.KeyHookCommand)), status, decision}
+	return []string{line(h.Event), line(h.Command), status, decision}
 }
 
 func usage(u *store.Usage) []string {

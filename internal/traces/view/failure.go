@@ -8,10 +8,10 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // wrapping are what Claude Code puts around an error.
@@ -81,8 +81,8 @@ var (
 // DeniedBy returns who denied a call, and the reason, "" if it is known that a person did
 // and gave none.
 func DeniedBy(call *tracepb.Span) (who, reason string) {
-	a := call.GetAttributes()
-	return deniedBy(otlp.Text(a, otelmap.KeyHookDeniedBy), otlp.Text(a, otelmap.KeyErrorType), call.GetStatus().GetMessage())
+	f := step.Of(call).Failure()
+	return deniedBy(step.Of(call).DeniedBy(), f.Kind, f.Message)
 }
 
 // denied says who denied a call and why.
@@ -97,7 +97,7 @@ func denied(who, why string) string {
 func Reason(c *store.Call) string {
 	switch {
 	case c.Status == otelmap.EndDenied:
-		_, why := deniedBy(c.DeniedBy, c.ErrorType, c.Error)
+		_, why := deniedBy(c.DeniedBy, c.ErrorType, cmp.Or(c.Message, c.Error))
 		if why == line(c.DeniedBy) {
 			why = ""
 		}
@@ -110,7 +110,7 @@ func Reason(c *store.Call) string {
 
 // Denier names who denied a call: you, one of your hooks, or a rule; "" if it was not.
 func Denier(c *store.Call) string {
-	switch who, _ := deniedBy(c.DeniedBy, c.ErrorType, c.Error); {
+	switch who, _ := deniedBy(c.DeniedBy, c.ErrorType, cmp.Or(c.Message, c.Error)); {
 	case c.Status != otelmap.EndDenied:
 		return ""
 	case c.DeniedBy != "":

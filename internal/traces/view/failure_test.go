@@ -94,3 +94,45 @@ func TestReasonNamesTheHookOnce(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestHookThatTheAgentReportsIsNamedOnce is about a denial of which the call has no attribute:
+// a list of calls and a trace name the hook, and the notes of a list do so once.
+func TestHookThatTheAgentReportsIsNamedOnce(t *testing.T) {
+	call := &tracepb.Span{
+		TraceId: make([]byte, 16), EndTimeUnixNano: 1, Status: &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: "not on Fridays"},
+		Attributes: []*commonpb.KeyValue{str(otelmap.KeyOperation, otelmap.OpExecuteTool), str(otelmap.KeyToolName, "Bash"), str(otelmap.KeyErrorType, otelmap.ErrorToolDenied)},
+		Events: []*tracepb.Span_Event{{Name: otelmap.EventHook, Attributes: []*commonpb.KeyValue{
+			str(otelmap.KeyHookCommand, "guard.sh"), str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, "not on Fridays"),
+		}}},
+	}
+	stored := store.NewTrace([]*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{call}}}}})
+	who, why := DeniedBy(call)
+	if who != ByHook || why != "not on Fridays" {
+		t.Errorf("a trace says %q, %q", who, why)
+	}
+	if by := Denier(&store.WorkOf(stored).Calls[0]); by != "a hook: guard.sh" {
+		t.Errorf("the calls say %q", by)
+	}
+	notes := Notes(nil, "", store.HookRunsOf(stored), map[string][]*tracepb.Span{stored.TraceID: {call}})[stored.TraceID]
+	if len(notes) != 1 {
+		t.Errorf("notes %+v", notes)
+	}
+}
+
+// TestWhatTheAgentTellsTheModelDeniesNothing is about a call that the user was asked about: its
+// exception has the agent's instruction to the model beside hookspan's message.
+func TestWhatTheAgentTellsTheModelDeniesNothing(t *testing.T) {
+	const asked = "the user was asked, and the tool never ran"
+	call := &tracepb.Span{
+		TraceId: make([]byte, 16), EndTimeUnixNano: 1, Status: &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: asked},
+		Attributes: []*commonpb.KeyValue{str(otelmap.KeyOperation, otelmap.OpExecuteTool), str(otelmap.KeyErrorType, otelmap.ErrorToolDenied)},
+		Events: []*tracepb.Span_Event{{Name: otelmap.EventException, Attributes: []*commonpb.KeyValue{
+			str(otelmap.KeyExceptionMessage, asked+"\nThe user doesn't want to proceed with this tool use. STOP: write the hook first"),
+		}}},
+	}
+	stored := store.NewTrace([]*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{call}}}}})
+	who, _ := DeniedBy(call)
+	if by := Denier(&store.WorkOf(stored).Calls[0]); by != who || who != ByYou {
+		t.Errorf("denied by %q in a trace, by %q in a list of calls", who, by)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // steering are texts that act on a terminal, a table or a spreadsheet.
@@ -42,7 +43,7 @@ func steeringWork(n int, s string, now time.Time) *store.Work {
 			Arguments: string(args), ErrorType: s, Error: s + "\n" + s, DeniedBy: s,
 		})
 	}
-	w.Waits = []otelmap.Wait{{From: start, To: start.Add(30 * time.Second)}}
+	w.Waits = []step.Wait{{From: start, To: start.Add(30 * time.Second)}}
 	w.Requests = []store.Request{{Span: "b", Model: s, Started: start, Usage: w.Summary.Usage}, {Span: "c", Model: s, Subagent: s, AgentSpan: "a", Started: start.Add(time.Second), Usage: w.Summary.Usage}}
 	w.Subagents = []store.Subagent{{Span: "a", Name: s, Started: start, Took: time.Second, Usage: w.Summary.Usage, Calls: 1}}
 	return w

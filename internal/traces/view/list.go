@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // shortID is how many digits of a trace id a list shows.
@@ -36,10 +37,10 @@ type Note struct {
 }
 
 // roleNames name the spans that are no tool calls.
-var roleNames = map[store.Role]string{store.RoleRoot: "task", store.RoleChat: "request", store.RoleAgent: "subagent"}
+var kindNames = map[step.Kind]string{step.KindRun: "task", step.KindRequest: "request", step.KindAgent: "subagent"}
 
 // Where names the step that a hit is in: the tool, or what else it is.
-func Where(h *store.Hit) string { return cmp.Or(h.Tool, roleNames[h.Role], h.Name) }
+func Where(h *store.Hit) string { return cmp.Or(h.Tool, kindNames[h.Kind], h.Name) }
 
 // NotesOf are the Notes of the tasks of a page that a filter selects, and the denied calls of
 // running tasks.
@@ -58,7 +59,7 @@ func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Pa
 // DeniedOf are the denied calls of a running task.
 func DeniedOf(t *store.Trace) (calls []*tracepb.Span) {
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		if store.RoleOf(sp.GetAttributes()) == store.RoleTool && otelmap.EndOf(sp) == otelmap.EndDenied {
+		if one := step.Of(sp); one.Kind() == step.KindTool && one.End() == otelmap.EndDenied {
 			calls = append(calls, sp)
 		}
 	}
@@ -108,7 +109,7 @@ func Notes(hits []store.Hit, text string, denied []store.HookRun, calls map[stri
 	}
 	for trace, spans := range calls {
 		for _, s := range spans {
-			if otlp.Text(s.GetAttributes(), otelmap.KeyHookDeniedBy) == "" { // else it is above
+			if step.Of(s).DeniedBy() == "" { // else it is above
 				notes[trace] = append(notes[trace], denial(s))
 			}
 		}
@@ -118,9 +119,9 @@ func Notes(hits []store.Hit, text string, denied []store.HookRun, calls map[stri
 
 // denial is the note of a denied call: who denied it and why, and what it was.
 func denial(call *tracepb.Span) Note {
-	tool := otlp.Text(call.GetAttributes(), otelmap.KeyToolName)
+	tool := step.Of(call).Tool()
 	text := denied(DeniedBy(call))
-	if what := NewArguments(tool, otlp.Text(call.GetAttributes(), otelmap.KeyToolArguments)).Line(); what != "" {
+	if what := NewArguments(tool, step.Of(call).Arguments()).Line(); what != "" {
 		text = what + "  (" + text + ")"
 	}
 	return Note{Status: otelmap.EndDenied, Where: tool, Text: text}

@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Outline is the rows of a trace without their texts: those of 100,000 spans take some
@@ -66,12 +67,7 @@ func NewOutline(sum *store.Summary) *Outline {
 
 // NewSkimmer returns a skimmer that keeps what an Outline needs.
 func NewSkimmer() *otlp.Skimmer {
-	return otlp.NewSkimmer([]string{
-		otelmap.KeyOperation, otelmap.KeyHost, otelmap.KeyOutcome, otelmap.KeyErrorType, otelmap.KeyToolName, otelmap.KeyToolOutcome,
-		otelmap.KeyRequestModel, otelmap.KeyHostDuration, otelmap.KeyHookDecision, otelmap.KeyHookDuration,
-		otelmap.KeyModel, otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
-		otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
-	})
+	return step.NewSkimmer(step.PartKind, step.PartEnd, step.PartTool, step.PartRan, step.PartModel, step.PartUsage, step.PartHookEnds)
 }
 
 // Add adds a span, which the outline does not keep.

@@ -12,6 +12,7 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Part is a text of a row. Its lines are safe for a terminal.
@@ -48,7 +49,7 @@ func (r *Row) Parts() (out []Part) {
 	}
 	switch r.Kind {
 	case KindTool:
-		result := otelmap.Returned(r.span)
+		result := r.step().Returned()
 		if result == message {
 			result = ""
 		}
@@ -59,10 +60,10 @@ func (r *Row) Parts() (out []Part) {
 		}
 		// These leave out what the details hold completely.
 		if len(out) == 0 {
-			out = addPart(out, "text", "", true, otlp.Text(r.Attributes(), otelmap.KeyText))
+			out = addPart(out, "text", "", true, r.Note())
 		}
 	case KindChat:
-		out = addPart(out, "text", "", true, otelmap.Answer(r.Attributes()))
+		out = addPart(out, "text", "", true, r.step().Answer())
 	}
 	return addPart(out, "error", "", false, kind+message)
 }
@@ -96,17 +97,17 @@ type Card struct {
 
 // Card describes a row that has its texts.
 func (r *Row) Card() Card {
-	a := r.Attributes()
+	one := r.step()
 	c := Card{
 		Kind: r.Kind, Status: r.Status, Label: r.Label, Details: r.Details(), Started: r.Start, Took: r.Took(), Ended: !r.End.IsZero(),
-		Usage: store.UsageOf(a), Model: termtext.Line(otelmap.Model(a)), Parts: append([]Part{}, r.Parts()...), Fields: []Field{}, Number: r.Number,
+		Usage: r.usage, Model: termtext.Line(one.Model()), Parts: append([]Part{}, r.Parts()...), Fields: []Field{}, Number: r.Number,
 	}
 	for _, f := range r.ids() {
 		c.Fields = append(c.Fields, Field{f.Name, termtext.Line(f.Text)})
 	}
 	if r.Kind == KindRun || r.Kind == KindAgent {
-		c.Parts = addPart(c.Parts, "prompt", "", true, otelmap.Task(a))
-		c.Parts = addPart(c.Parts, "answer", "", true, otelmap.Answer(a))
+		c.Parts = addPart(c.Parts, "prompt", "", true, one.Task())
+		c.Parts = addPart(c.Parts, "answer", "", true, one.Answer())
 	}
 	return c
 }
@@ -115,7 +116,7 @@ func (r *Row) Card() Card {
 func Answer(t *store.Trace) string {
 	answer := ""
 	for s := range runs(t) {
-		answer = cmp.Or(otelmap.Answer(s.GetAttributes()), answer)
+		answer = cmp.Or(step.Of(s).Answer(), answer)
 	}
 	return Text(answer)
 }
@@ -123,7 +124,7 @@ func Answer(t *store.Trace) string {
 // Prompt returns the first prompt of a trace, safe to print. A subagent's is none.
 func Prompt(t *store.Trace) string {
 	for s := range runs(t) {
-		if text := Text(otelmap.Task(s.GetAttributes())); text != "" {
+		if text := Text(step.Of(s).Task()); text != "" {
 			return text
 		}
 	}
@@ -134,7 +135,7 @@ func Prompt(t *store.Trace) string {
 func runs(t *store.Trace) iter.Seq[*tracepb.Span] {
 	return func(yield func(*tracepb.Span) bool) {
 		for s := range otlp.Spans(t.ResourceSpans) {
-			if store.RoleOf(s.GetAttributes()) == store.RoleRoot && !yield(s) {
+			if step.Of(s).Kind() == step.KindRun && !yield(s) {
 				return
 			}
 		}

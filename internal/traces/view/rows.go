@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Kind is what a row shows.
@@ -85,7 +85,7 @@ func (r *Row) Ran() (time.Duration, bool) { return max(0, r.ran), r.ran >= 0 }
 // Arguments returns what a call was given.
 func (r *Row) Arguments() *Arguments {
 	if r.arguments == nil {
-		r.arguments = NewArguments(r.Label, otlp.Text(r.Attributes(), otelmap.KeyToolArguments))
+		r.arguments = NewArguments(r.Label, r.step().Arguments())
 	}
 	return r.arguments
 }
@@ -129,51 +129,43 @@ func Rows(t *store.Trace) []Row {
 }
 
 func (r *Row) describeEvent(e *tracepb.Span_Event) {
-	a := e.GetAttributes()
-	r.Start = otlp.Time(e.GetTimeUnixNano())
-	r.Kind, r.Label = KindEvent, termtext.Line(strings.TrimPrefix(e.GetName(), "hookspan."))
-	if r.Event = e.GetName(); r.Event == otelmap.EventHook && otelmap.HookEnd("", otlp.Text(a, otelmap.KeyHookDecision)) == otelmap.EndDenied {
-		r.Status = otelmap.EndDenied
-	}
-	if r.Event == otelmap.EventUsage {
-		r.usage = reportedUsage(a)
-	}
-	if ms, ok := otlp.Integer(a, otelmap.KeyHookDuration); ok {
-		r.End = r.Start.Add(time.Duration(ms) * time.Millisecond)
+	one := step.EventOf(e)
+	r.Kind, r.Event, r.Label, r.Start = KindEvent, one.Name(), termtext.Line(strings.TrimPrefix(one.Name(), "hookspan.")), one.At()
+	switch r.Event {
+	case otelmap.EventHook:
+		if one.HookEnd() == otelmap.EndDenied {
+			r.Status = otelmap.EndDenied
+		}
+		if took, ok := one.HookTook(); ok {
+			r.End = r.Start.Add(took)
+		}
+	case otelmap.EventUsage:
+		r.usage = one.Usage()
 	}
 }
 
 // describeSpan describes a span. model is the trace's, which requests to it need not
 // repeat.
 func (r *Row) describeSpan(s *tracepb.Span, model string) {
-	a := s.GetAttributes()
-	r.Status, r.Start, r.End = otelmap.EndOf(s), otlp.Start(s), otlp.End(s)
+	one := step.Of(s)
+	r.Status, r.Start, r.End = one.End(), one.Started(), one.Ended()
 	r.Label = cmp.Or(termtext.Line(s.GetName()), "unnamed")
-	switch store.RoleOf(a) {
-	case store.RoleRoot:
-		r.Kind, r.usage = KindRun, reportedUsage(a)
-	case store.RoleAgent:
-		r.Kind, r.usage = KindAgent, reportedUsage(a)
-	case store.RoleTool:
-		r.Kind, r.Label = KindTool, cmp.Or(termtext.Line(otlp.Text(a, otelmap.KeyToolName)), r.Label)
-		if ms, ok := otlp.Integer(a, otelmap.KeyHostDuration); ok {
-			r.ran = time.Duration(max(0, ms)) * time.Millisecond
+	switch one.Kind() {
+	case step.KindRun:
+		r.Kind, r.usage = KindRun, one.Usage()
+	case step.KindAgent:
+		r.Kind, r.usage = KindAgent, one.Usage()
+	case step.KindTool:
+		r.Kind, r.Label = KindTool, cmp.Or(termtext.Line(one.Tool()), r.Label)
+		if ran, ok := one.Ran(); ok {
+			r.ran = ran
 		}
-	case store.RoleChat:
-		if r.Kind = KindChat; model != "" && otlp.Text(a, otelmap.KeyRequestModel) == model {
+	case step.KindRequest:
+		r.Kind, r.usage = KindChat, one.Usage()
+		if model != "" && one.Model() == model {
 			r.Label = otelmap.OpChat
 		}
-		r.usage = reportedUsage(a)
 	default:
 		r.Kind = KindSpan
 	}
-}
-
-// reportedUsage is store.UsageOf without the attribute's memory, which the next span may get.
-func reportedUsage(a []*commonpb.KeyValue) *store.Usage {
-	u := store.UsageOf(a)
-	if u != nil && u.CostUSD != nil {
-		u.CostUSD = new(*u.CostUSD)
-	}
-	return u
 }

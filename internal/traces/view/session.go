@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -85,7 +84,7 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 		case WhoUser:
 			p.said(speaker(&step), step.Text())
 		case WhoHook:
-			if r.Status == otelmap.EndDenied || otlp.Text(r.Attributes(), otelmap.KeyHookReason) != "" {
+			if r.Status == otelmap.EndDenied || r.HookReason() != "" {
 				p.plain(r, lead)
 			}
 		case WhoAgent:

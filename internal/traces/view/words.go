@@ -8,6 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Attributes returns the attributes of the row's event or span, unchanged.
@@ -17,6 +18,14 @@ func (r *Row) Attributes() []*commonpb.KeyValue {
 	}
 	return r.span.GetAttributes()
 }
+
+func (r *Row) step() step.Step { return step.Of(r.span) }
+
+// Note returns the text of an event.
+func (r *Row) Note() string { return step.EventOf(r.event).Text() }
+
+// HookReason returns the reason for a hook's decision.
+func (r *Row) HookReason() string { return step.EventOf(r.event).HookReason() }
 
 // Duration formats d in at most six columns up to a hundred days.
 func Duration(d time.Duration) string { return duration(d) }

@@ -123,7 +123,7 @@ func (l *fileLog) addUses(r *row, call *response, c transcript.Content, agent st
 		if l.tools == nil {
 			l.tools = make(map[string]toolUse)
 		}
-		l.tools[b.ID] = toolUse{name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, agent: agent, at: r.at, line: r.line}
+		l.tools[b.ID] = toolUse{id: b.ID, name: word(b.Name), input: rawjson.Canonical(b.Input), turn: l.turn, agent: agent, at: r.at, line: r.line}
 	}
 }
 

@@ -21,8 +21,9 @@ type response struct {
 	hook.Request
 	counts    counts
 	sidechain bool
-	// rows are hashes of what the rows hold, by which a copy is known: it may have
-	// another id.
+	// row is a hash of what the first row holds, by which a copy is known: it may have
+	// another id. rows are those of the others.
+	row  uint64
 	rows map[uint64]bool
 	// words and thoughts are the memory of a Text and a Reasoning of several rows, else nil.
 	words, thoughts *strings.Builder
@@ -36,12 +37,12 @@ type response struct {
 type responses struct {
 	list []*response
 	byID map[string]*response // the first of each id
-	// shown are the first responses of each id in a conversation, requested those of each
-	// request in one.
-	shown, requested map[shownKey]*response
+	// shown are those of the few ids that have several: the first in a conversation, and that
+	// of each request in one.
+	shown map[shownKey]*response
 }
 
-// shownKey is a message in a conversation. The request is empty in responses.shown.
+// shownKey is a message in a conversation. The request is empty for the first.
 type shownKey struct {
 	id, request, agent string
 	sidechain          bool
@@ -55,38 +56,61 @@ type shownKey struct {
 // are complete.
 func (c *responses) at(id, request, agent string, sidechain bool) (call *response, fresh bool) {
 	if c.byID == nil {
-		c.byID, c.shown, c.requested = make(map[string]*response), make(map[shownKey]*response), make(map[shownKey]*response)
+		c.byID, c.shown = make(map[string]*response), make(map[shownKey]*response)
 	}
-	key := shownKey{id: id, agent: agent, sidechain: sidechain}
-	call = c.shown[key]
-	asked := key
-	asked.request = request
+	first, key := c.byID[id], shownKey{id: id, agent: agent, sidechain: sidechain}
+	call, key.request = c.find(first, key), request
 	if call != nil && request != "" && call.RequestID != "" {
-		call = c.requested[asked]
+		call = c.find(first, key)
 	}
 	if call != nil {
 		if call.RequestID == "" && request != "" {
-			call.RequestID, c.requested[asked] = request, call
+			call.RequestID = request
+			if first.next != nil {
+				c.shown[key] = call
+			}
 		}
 		return call, false
 	}
-	first := c.byID[id]
 	call = &response{
 		Request:   hook.Request{Kind: hook.RequestSingle, ID: id, RequestID: request, Agent: agent},
 		sidechain: sidechain, again: first != nil,
 	}
-	if first != nil {
-		first.last.next, first.last = call, call
-	} else {
+	if first == nil {
 		call.last = call
 		c.byID[id] = call
+	} else {
+		if first.next == nil {
+			c.show(first)
+		}
+		first.last.next, first.last = call, call
+		c.show(call)
 	}
+	c.list = append(c.list, call)
+	return call, true
+}
+
+// find returns the response of a message in a conversation; first is that of the message.
+func (c *responses) find(first *response, key shownKey) *response {
+	if first == nil || first.next != nil {
+		return c.shown[key]
+	}
+	if first.Agent != key.agent || first.sidechain != key.sidechain || key.request != "" && first.RequestID != key.request {
+		return nil
+	}
+	return first
+}
+
+// show has find find one of several responses of a message.
+func (c *responses) show(call *response) {
+	key := shownKey{id: call.ID, agent: call.Agent, sidechain: call.sidechain}
 	if c.shown[key] == nil {
 		c.shown[key] = call
 	}
-	c.requested[asked] = call
-	c.list = append(c.list, call)
-	return call, true
+	if call.RequestID != "" {
+		key.request = call.RequestID
+		c.shown[key] = call
+	}
 }
 
 // complete takes in the tokens of a copy of an answer, whose own rows may have been written
@@ -131,12 +155,18 @@ func (c *response) seen(content transcript.Content) bool {
 			_, _ = io.WriteString(h, part+"\x00") // never fails
 		}
 	}
-	sum := h.Sum64()
-	if c.rows == nil {
+	sum := h.Sum64() | 1 // zero stands for none
+	if c.row == 0 {
+		c.row = sum
+		return false
+	}
+	seen := c.row == sum || c.rows[sum]
+	if !seen && c.rows == nil {
 		c.rows = make(map[uint64]bool, 1)
 	}
-	seen := c.rows[sum]
-	c.rows[sum] = true
+	if !seen {
+		c.rows[sum] = true
+	}
 	return seen
 }
 
@@ -155,7 +185,7 @@ func (c *responses) resolve() []hook.Request {
 		}
 		return m
 	}
-	c.byID, c.shown, c.requested = nil, nil, nil
+	c.byID, c.shown = nil, nil
 	for i, best := range c.list {
 		c.list[i] = nil // there may be very many, and both need not be kept
 		if best.again {

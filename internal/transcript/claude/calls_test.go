@@ -228,3 +228,33 @@ func TestClaudeCopiesInSubagentsAreNotCountedTwice(t *testing.T) {
 		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
+
+// TestResponsesWithOneRowEachAreIndexedOnce counts what is kept to find responses: only a message
+// that has several is indexed by its conversation, too, and only one with several rows has their hashes.
+func TestResponsesWithOneRowEachAreIndexedOnce(t *testing.T) {
+	var c responses
+	at := func(id, request string, side bool) *response {
+		call, _ := c.at(id, request, "", side)
+		return call
+	}
+	for i := range 100 {
+		call := at(fmt.Sprint("m", i), fmt.Sprint("r", i), false)
+		row := transcript.Content{{Type: "text", Text: "x"}}
+		if call.seen(row) || !call.seen(row) || call.rows != nil {
+			t.Fatalf("response %d: a row is new once, with hashes of rows %v", i, call.rows)
+		}
+	}
+	if len(c.byID) != 100 || len(c.shown) > 0 {
+		t.Errorf("%d messages and %d conversations, want 100 and none", len(c.byID), len(c.shown))
+	}
+	first, again, side := at("m0", "r0", false), at("m0", "again", false), at("m0", "", true)
+	if first == again || first == side || again == side || at("m0", "again", false) != again || at("m0", "r0", false) != first || at("m0", "", false) != first {
+		t.Error("the responses of one message are not told apart")
+	}
+	if at("m0", "aside", true) != side || side.RequestID != "aside" || at("m0", "other", true) == side {
+		t.Error("a response takes the first request that is named")
+	}
+	if again.seen(transcript.Content{{Type: "text", Text: "x"}}) || again.seen(transcript.Content{{Type: "text", Text: "y"}}) || !again.seen(transcript.Content{{Type: "text", Text: "y"}}) {
+		t.Error("rows are not told apart")
+	}
+}

@@ -202,7 +202,7 @@ func TestClaudePlanFollowsTheInterruption(t *testing.T) {
 		if p := tr.Prompts[len(tr.Prompts)-1]; p.Text != "the plan" || !p.At.Equal(sec(5)) {
 			t.Errorf("the last prompt is %+v", p)
 		}
-		events := Agent.Events(Dialect, tr)
+		events := slices.Collect(Agent.Events(Dialect, tr))
 		last := events[len(events)-2:]
 		if last[0].Kind != hook.KindPrompt || last[0].Prompt != "the plan" || last[1].Kind != hook.KindRunComplete {
 			t.Errorf("the last events are %+v", last)
@@ -221,7 +221,7 @@ func TestClaudeRowsOfOneMomentKeepTheirOrder(t *testing.T) {
 	if len(tr.Requests) != 2 || !tr.Requests[0].End.Equal(sec(10)) || !tr.Prompts[0].At.Equal(sec(10)) {
 		t.Errorf("requests %+v after prompts %+v", tr.Requests, tr.Prompts)
 	}
-	events := Agent.Events(Dialect, tr)
+	events := slices.Collect(Agent.Events(Dialect, tr))
 	if events[0].Kind != hook.KindPrompt {
 		t.Errorf("the first event is %+v", events[0])
 	}
@@ -275,7 +275,7 @@ func TestClaudeWokenTurnsLoseNothing(t *testing.T) {
 	for name, between := range map[string][]string{"nothing between": nil, "another turn between": {userRow("p2", 3, "more"), answerRow("m2", 4, "second", "end_turn"), summaryRow(5)}} {
 		rows := slices.Concat([]string{userRow("p1", 0, "go"), answerRow("m1", 1, "first", "end_turn"), summaryRow(2)}, between, []string{woken, answerRow("m3", 7, "tool:t1", "tool_use"), resultRow("p1", 8, "t1", "ok", false)})
 		var got []string
-		for _, e := range Agent.Events(Dialect, readLines(t, rows...)) {
+		for e := range Agent.Events(Dialect, readLines(t, rows...)) {
 			got = append(got, e.Name+" "+e.Turn)
 		}
 		want := []string{"UserPromptSubmit p1", "PreToolUse p1", "PostToolUse p1"}

@@ -229,7 +229,7 @@ func TestAMovedSessionSaysWhereItWas(t *testing.T) {
 	}
 	tr := readClaude(t, f, transcript.Query{Session: claudeSession, Full: true})
 	var got []string
-	for _, e := range Agent.Events(Dialect, tr) {
+	for e := range Agent.Events(Dialect, tr) {
 		if e.Prompt != "" {
 			got = append(got, e.Prompt+" in "+e.Cwd)
 		}

@@ -147,10 +147,11 @@ func (l *fileLog) begin(turn string) {
 	l.prompted[turn] = true
 }
 
-// continues reports that a result's row belongs to the turn of its call although it names
-// another, of which there is no prompt: a report that the model gets meanwhile has an id.
+// continues reports that a row belongs to the current turn, whose name is in memory once for all
+// rows, or, although it names another, that a result belongs to the turn of its call: there is no
+// prompt of the other. A report that the model gets meanwhile has an id.
 func (l *fileLog) continues(kind textKind, turn string, c transcript.Content) bool {
-	return kind == textNone && !l.prompted[turn] && slices.ContainsFunc(c, func(b transcript.Block) bool {
+	return turn == l.turn || kind == textNone && !l.prompted[turn] && slices.ContainsFunc(c, func(b transcript.Block) bool {
 		use, ok := l.tools[b.ToolUseID]
 		return ok && l.prompted[use.turn]
 	})

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -39,7 +38,7 @@ const subagents = "subagents"
 // Agent reads Claude Code's files. Read uses Query.Path if it is an absolute
 // path to a regular file named after the session, and reads the files from
 // where the turn begins that was under way at Query.Since.
-var Agent = transcript.Reader{Host: claude.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Origin: origin, End: end}
+var Agent = transcript.Reader{Host: hook.HostClaude, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Origin: origin, End: end}
 
 // read reads a session's transcript, which may be several files, and those of its
 // subagents.

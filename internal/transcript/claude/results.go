@@ -43,7 +43,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			text = cmp.Or(resultText(rawjson.Member(r.Get("toolUseResult"), "content")), text)
 		}
 		l.b.results = append(l.b.results, hook.ToolResult{
-			ID:     b.ToolUseID,
+			ID:     cmp.Or(use.id, b.ToolUseID),
 			Agent:  agent,
 			Turn:   cmp.Or(use.turn, l.turn),
 			Name:   use.name,

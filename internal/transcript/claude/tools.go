@@ -12,6 +12,7 @@ import (
 
 // toolUse is a tool call without its result.
 type toolUse struct {
+	id    string
 	name  string
 	input string
 	turn  string

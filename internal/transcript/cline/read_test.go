@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 

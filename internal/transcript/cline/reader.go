@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -30,7 +29,7 @@ const (
 
 // Agent reads Cline's files. A query without a dialect is about a classic task.
 var Agent = transcript.Reader{
-	Host: cline.Host, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true, End: end,
+	Host: hook.HostCline, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true, End: end,
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {

@@ -223,7 +223,7 @@ func TestStoppedCallEndsItsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, e := range Agent.Events(DialectSDK, tr) {
+	for e := range Agent.Events(DialectSDK, tr) {
 		got = append(got, strings.TrimSpace(e.Name+" "+e.Prompt+e.Result))
 	}
 	if diff := cmp.Diff([]string{
@@ -252,7 +252,7 @@ func TestShownErrorEndsItsRun(t *testing.T) {
 		t.Errorf("the request answered %q and failed with %q", c.Text, c.Error)
 	}
 	var got []string
-	for _, e := range Agent.Events(DialectSDK, tr) {
+	for e := range Agent.Events(DialectSDK, tr) {
 		got = append(got, e.Name+" "+e.Prompt+e.Result+e.Message)
 	}
 	if diff := cmp.Diff([]string{

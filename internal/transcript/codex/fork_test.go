@@ -88,7 +88,7 @@ func (f *forked) told() (out []string) {
 			calls = append(calls, strings.TrimPrefix(r.ID, "call-"))
 		}
 		ends := 0
-		for _, e := range Agent.Events("codex", tr) {
+		for e := range Agent.Events("codex", tr) {
 			if e.Kind == hook.KindRunComplete && e.Agent == "" {
 				ends++
 			}

@@ -43,7 +43,7 @@ const (
 // regular file named after the session, and reads the files from where the turn
 // begins that was under way at Query.Since.
 var Agent = transcript.Reader{
-	Host: codex.Host, Read: read, Sessions: sessions, AddEvents: addEvents, End: end, Origin: origin,
+	Host: hook.HostCodex, Read: read, Sessions: sessions, AddEvents: addEvents, End: end, Origin: origin,
 	Parts: func(transcript.Session) ([]string, error) { return nil, nil }, // the listing has them
 }
 

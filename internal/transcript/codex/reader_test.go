@@ -209,7 +209,7 @@ func FuzzRows(f *testing.F) {
 			}
 		}
 		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.Prompts, Requests: l.Calls, ToolResults: l.Results, Ends: l.Ends}
-		for _, e := range Agent.Events("codex", tr) {
+		for e := range Agent.Events("codex", tr) {
 			if e.StoredAt.IsZero() || e.Kind == hook.KindUnknown {
 				t.Fatalf("event %+v", e)
 			}

@@ -38,7 +38,7 @@ const (
 // turn begins that was under way at Query.Since. While there is no file, it returns an
 // undecided transcript.
 var Agent = transcript.Reader{
-	Host: copilot.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
+	Host: hook.HostCopilot, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {

@@ -50,7 +50,7 @@ const (
 // to a regular file named after the session, and reads the file from where the turn
 // begins that was under way at Query.Since.
 var Agent = transcript.Reader{
-	Host: gemini.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true,
+	Host: hook.HostGemini, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true,
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {

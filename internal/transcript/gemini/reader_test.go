@@ -422,7 +422,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("request %+v", c)
 			}
 		}
-		for _, e := range Agent.Events("", tr) {
+		for e := range Agent.Events("", tr) {
 			if e.StoredAt.IsZero() {
 				t.Errorf("event without a time: %+v", e)
 			}

@@ -34,7 +34,7 @@ import (
 
 // Agent reads opencode's database.
 var Agent = transcript.Reader{
-	Host: opencode.Host, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true,
+	Host: hook.HostOpencode, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true,
 }
 
 func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {

@@ -44,7 +44,7 @@ const (
 // regular file named after the session, and reads the file from where the turn begins
 // that was under way at Query.Since.
 var Agent = transcript.Reader{
-	Host: qwen.Host, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
+	Host: hook.HostQwen, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
 }
 
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {

@@ -541,7 +541,7 @@ func FuzzRows(f *testing.F) {
 		}
 		l.flush()
 		tr := &hook.Transcript{Session: "fuzzed", Prompts: l.Prompts, Requests: l.Calls, ToolResults: l.Results, Ends: l.Ends}
-		for _, e := range Agent.Events("qwen", tr) {
+		for e := range Agent.Events("qwen", tr) {
 			if e.StoredAt.IsZero() || e.Kind == hook.KindUnknown {
 				t.Fatalf("event %+v", e)
 			}

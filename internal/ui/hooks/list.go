@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	claudehook "github.com/hookspan/hookspan/hook/claude"
-	clinehook "github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/install/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -55,8 +55,8 @@ type Catalog struct {
 
 // Agents are the hosts whose hooks are listed.
 const (
-	agentCline  = clinehook.Host
-	agentClaude = claudehook.Host
+	agentCline  = hook.HostCline
+	agentClaude = hook.HostClaude
 )
 
 // Listing is the hooks of a machine: what runs is whole, with its secrets marked.

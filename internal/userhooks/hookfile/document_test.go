@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 func TestWriteRefusesAChangedFile(t *testing.T) {

@@ -122,7 +122,8 @@ func (m *hook) command(h *Handler) {
 		m.lose("shell", "unknown shell %s: want \"bash\" or \"powershell\"", name(h.Shell))
 	}
 	h.Async = m.flag("async")
-	if h.AsyncRewake = m.flag("asyncRewake"); h.AsyncRewake {
+	h.AsyncRewake = m.flag("asyncRewake")
+	if h.AsyncRewake {
 		// As in Claude Code, asyncRewake implies async.
 		h.Async = true
 		if m.claude {

@@ -161,7 +161,8 @@ func (r *reading) top() {
 	r.file.Disabled = r.boolean(disableKey, members[disableKey], "hooks run")
 	r.env(members[envKey])
 	if n := r.root.Get("permissions"); n.Is(r.text, '{') {
-		if n = n.Get("deny"); n.Is(r.text, '[') && len(n.Items) > 0 {
+		n = n.Get("deny")
+		if n.Is(r.text, '[') && len(n.Items) > 0 {
 			r.file.Denied = len(n.Items)
 			r.file.DeniedLine, _ = jsonedit.Position(r.text, n.Start)
 		}

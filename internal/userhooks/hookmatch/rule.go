@@ -195,7 +195,8 @@ func fitsDomain(s plain.Scope, pattern, address string) bool {
 	}
 	if sub, ok := strings.CutPrefix(want, "*."); ok {
 		for rest, found := host, true; found; {
-			if _, rest, found = strings.Cut(rest, "."); found && fitsLabels(sub, rest) {
+			_, rest, found = strings.Cut(rest, ".")
+			if found && fitsLabels(sub, rest) {
 				return true
 			}
 		}

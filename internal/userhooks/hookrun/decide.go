@@ -101,7 +101,8 @@ func (d *decider) compile(i int) *compiled {
 	}
 	h, c := &d.handlers[i], &compiled{tried: map[string]trial{}}
 	var expression string
-	if c.matcher, expression = plain.Compile(h.Event, h.Matcher); expression != "" {
+	c.matcher, expression = plain.Compile(h.Event, h.Matcher)
+	if expression != "" {
 		c.matcher, c.matcherErr = d.conditions.Matcher(h.Event, h.Matcher)
 	}
 	if h.If != "" {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/internal/userhooks/hookfile"
 	"github.com/hookspan/hookspan/internal/userhooks/verdict"
 )

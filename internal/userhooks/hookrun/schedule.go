@@ -222,7 +222,8 @@ func (b *batch) wait(limit context.Context) bool {
 }
 
 func (b *batch) start(limit context.Context, run *Run) {
-	if run.alone = b.running == 0; run.alone {
+	run.alone = b.running == 0
+	if run.alone {
 		b.first = run
 	} else {
 		b.first.alone = false
@@ -348,7 +349,8 @@ func (b *batch) judge(run *Run, o outcome, overall bool) {
 	run.exhausted = o.exhausted
 	run.Verdict = verdict.Verdict{} // of an earlier try
 	if run.Async {
-		if run.Err = o.problem(); run.Err != "" {
+		run.Err = o.problem()
+		if run.Err != "" {
 			run.Verdict.Errors = []string{run.Err}
 		}
 		return

@@ -96,7 +96,8 @@ func (s Session) Postponed() []hook.Raw {
 		if _, err := io.ReadFull(r, payload); err != nil {
 			return out
 		}
-		if payload = payload[:size]; seen[string(payload)] {
+		payload = payload[:size]
+		if seen[string(payload)] {
 			continue
 		}
 		seen[string(payload)] = true

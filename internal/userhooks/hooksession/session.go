@@ -35,7 +35,7 @@ type Session struct {
 // At returns a session of Cline, below the folder for all sessions. Open makes its
 // folder.
 func At(dir, session string, now func() time.Time) Session {
-	k := spool.SessionKey(cline.Host, session)
+	k := spool.SessionKey(hook.HostCline, session)
 	return Session{dir: filepath.Join(dir, k.Host, k.Name), now: now}
 }
 

@@ -42,7 +42,7 @@ type Turn struct {
 func (s Session) Turn(ctx context.Context, event string, payload []byte) (turn *Turn, reply string, err error) {
 	sum := sha256.Sum256(append([]byte(event+"\x00"), payload...))
 	t := &Turn{s: s, key: hex.EncodeToString(sum[:12])}
-	if t.file, err = s.lock(ctx, t.name()); err != nil {
+	if t.file, err = s.lock(ctx, "turn-"+t.key); err != nil {
 		return nil, "", err
 	}
 	if reply, ok := s.reply(t.key); ok {
@@ -51,8 +51,6 @@ func (s Session) Turn(ctx context.Context, event string, payload []byte) (turn *
 	}
 	return t, "", nil
 }
-
-func (t *Turn) name() string { return "turn-" + t.key }
 
 // End keeps the reply, one line, for copies of the event, and ends the turn. An empty
 // reply is none: the hooks run for the next copy.

@@ -13,7 +13,7 @@ import (
 // Find is a userhooks.Finder: it maps the records as a delivery does.
 func Find(session string, records []*spool.Record, whole bool, about uint64, idle time.Duration) (own, root string) {
 	// Texts do not decide where an event belongs.
-	b := otelmap.NewBuilder(cline.Host, session, otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: idle}, otelmap.Carry{})
+	b := otelmap.NewBuilder(hook.HostCline, session, otelmap.Options{Capture: otelmap.CaptureNone, IdleTimeout: idle}, otelmap.Carry{})
 	if !whole {
 		b.SetPartial()
 	}

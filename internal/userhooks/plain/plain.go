@@ -50,7 +50,8 @@ func Compile(event, matcher string) (m Matcher, text string) {
 	}
 	names := []string{}
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(separators, r) }) {
-		if name = jstext.Trim(name); name != "" {
+		name = jstext.Trim(name)
+		if name != "" {
 			names = append(names, name)
 		}
 	}

@@ -5,7 +5,7 @@ package runner
 import (
 	"flag"
 
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/userhooks"
 	"github.com/hookspan/hookspan/internal/userhooks/hookcheck"
 	"github.com/hookspan/hookspan/internal/userhooks/hookmatch"
@@ -26,7 +26,7 @@ func Conditions() hookrun.Conditions {
 // Flags are the flags by which a program takes a request.
 func Flags(r *userhooks.Request) *flag.FlagSet {
 	f := flag.NewFlagSet("run-hooks", flag.ContinueOnError)
-	f.StringVar(&r.Host, "host", cline.Host, "the agent")
+	f.StringVar(&r.Host, "host", hook.HostCline, "the agent")
 	f.StringVar(&r.Event, "event", "", "the name the hook was started with")
 	f.Int64Var(&r.Began, "began", 0, "when the agent started the hook, in ms since 1970; without it, now")
 	f.StringVar(&r.About, "about", "", "the stored event's hash; without it no record is stored")

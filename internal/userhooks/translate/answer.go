@@ -328,7 +328,8 @@ func reason(v verdict.Verdict) string {
 
 func firstOf(texts ...string) string {
 	for _, s := range texts {
-		if s = jstext.Trim(s); s != "" {
+		s = jstext.Trim(s)
+		if s != "" {
 			return s
 		}
 	}
@@ -350,7 +351,8 @@ func joined(texts []string) string {
 func cut(s string, limit int) string {
 	units := 0
 	for i, r := range s {
-		if units += utf16.RuneLen(r); units > limit {
+		units += utf16.RuneLen(r)
+		if units > limit {
 			return s[:i]
 		}
 	}

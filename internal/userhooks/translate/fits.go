@@ -43,8 +43,8 @@ func ToolSubjects() map[string][]string {
 		if name == mcpByName {
 			continue
 		}
-		names := append([]string{name, t.tool, t.twin}, t.aliases...)
-		if t.tool == toolEdit || t.tool == toolWrite {
+		names := append([]string{name, t.form.tool, t.twin}, t.form.aliases...)
+		if t.form.tool == toolEdit || t.form.tool == toolWrite {
 			// An edit can be a whole file, and several edits one.
 			names = append(names, toolEdit, toolWrite, aliasMultiEdit, "write_to_file")
 		}

@@ -131,7 +131,7 @@ func TestChangedInputReachesCline(t *testing.T) {
 					if err := json.Unmarshal(ev.Input, &in); err != nil {
 						t.Fatal(err)
 					}
-					if _, had := in[member]; !had && c.Events[0].Tool != toolRead && ev.Tool != toolSkill && !strings.HasPrefix(ev.Tool, "mcp__") && tools()[tt.tool].tool != "" {
+					if _, had := in[member]; !had && c.Events[0].Tool != toolRead && ev.Tool != toolSkill && !strings.HasPrefix(ev.Tool, "mcp__") && tools()[tt.tool].form.tool != "" {
 						continue // a member of another operation
 					}
 					if c.call.operations[i].back == nil {

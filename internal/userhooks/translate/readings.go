@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -84,11 +85,9 @@ func (c *Call) classicInput(p place, params map[string]any) (out, fixed map[stri
 			return params, nil
 		}
 	case "write_to_file", "replace_in_file", "new_rule":
-		file := text(params["path"])
+		file := cmp.Or(text(params["path"]), text(params["absolutePath"]))
 		if file == "" {
-			if file = text(params["absolutePath"]); file == "" {
-				return params, nil
-			}
+			return params, nil
 		}
 		params = with(without(params, "absolutePath"), "path", file)
 		if text(params["diff"]) != "" {

@@ -111,7 +111,8 @@ func heredocEnd(command string) string {
 func joinHeredocs(list []any) (out []any) {
 	for i := 0; i < len(list); i++ {
 		command, ok := list[i].(string)
-		if out = append(out, list[i]); !ok || !strings.Contains(command, "<<") {
+		out = append(out, list[i])
+		if !ok || !strings.Contains(command, "<<") {
 			continue
 		}
 		delimiter := heredocEnd(command)

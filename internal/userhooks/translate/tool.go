@@ -43,7 +43,7 @@ type tool struct {
 	dialect string
 	// form describes the parameters. If it has none, hooks see the input as Cline
 	// wrote it.
-	form
+	form form
 	// twin is the tool's name in Cline's other dialects, empty if it is the same.
 	twin string
 	// one makes the one operation of a call for which the form is not enough, and
@@ -191,7 +191,7 @@ func skillForm(names ...string) form {
 func ToolNames() []string {
 	names := slices.Clone(shownTools)
 	for name, t := range tools() {
-		names = append(append(names, name, t.tool), t.aliases...)
+		names = append(append(names, name, t.form.tool), t.form.aliases...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -222,11 +222,11 @@ func (p place) operations(name string, input any) toolCall {
 	var call toolCall
 	if t.read != nil {
 		call = t.read(p, input, params)
-	} else if op := t.operation(p, params); len(op.input) > len(t.fixed) {
+	} else if op := t.operation(p, params); len(op.input) > len(t.form.fixed) {
 		call = one(op)
 	}
 	if len(call.operations) == 0 {
-		return shown(t.tool, input)
+		return shown(t.form.tool, input)
 	}
 	return call
 }

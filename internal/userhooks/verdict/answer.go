@@ -41,7 +41,8 @@ func openOutput(text string) (shape, rawjson.Object, error) {
 	}
 	lines := 0
 	for line := range strings.Lines(text) {
-		if line = jstext.Trim(line); line == "" {
+		line = jstext.Trim(line)
+		if line == "" {
 			continue
 		}
 		lines++
@@ -110,7 +111,8 @@ func (r *reader) text(o rawjson.Object, name string) string {
 
 func (r *reader) truth(o rawjson.Object, name string) (value, ok bool) {
 	raw := string(o.Lookup(name))
-	if ok = raw == "true" || raw == "false"; !ok && raw != "" {
+	ok = raw == "true" || raw == "false"
+	if !ok && raw != "" {
 		r.fail(name, []byte(raw), "true or false")
 	}
 	return raw == "true", ok

@@ -143,7 +143,7 @@ func cut(s string) string {
 
 // judgement is a verdict while it is made.
 type judgement struct {
-	rules
+	rules rules
 	event string
 	v     Verdict
 	// reason is that of a printed decision that blocks; decided reports one.
@@ -160,7 +160,7 @@ func (j *judgement) block(what, stderr string) {
 	if j.decided && j.reason != "" {
 		reason = j.reason
 	}
-	switch j.exit {
+	switch j.rules.exit {
 	case blocksDeny, blocksEvent:
 		j.deny(reason)
 	case blocksFeedback:
@@ -185,7 +185,7 @@ func (j *judgement) block(what, stderr string) {
 // deny decides, with a reason that has been cut. A denied call has no other
 // input.
 func (j *judgement) deny(reason string) {
-	j.v.Decision, j.v.Reason, j.v.UpdatedInput = j.word(), reason, nil
+	j.v.Decision, j.v.Reason, j.v.UpdatedInput = j.rules.word(), reason, nil
 }
 
 // orUnsaid is the reason of a hook that objects, which may give none.
@@ -217,14 +217,14 @@ func (j *judgement) read(o rawjson.Object) {
 	_ = j.text(o, "terminalSequence")
 	specific := j.object(o, hookSpecificOutput)
 	switch stops := said && !proceed; {
-	case stops && j.silent:
+	case stops && j.rules.silent:
 		j.ignore(o, "continue")
 	case stops:
 		j.v.Stop, j.v.StopReason = true, cut(stopReason)
 	}
 	switch {
 	case systemMessage == "":
-	case j.silent:
+	case j.rules.silent:
 		j.ignore(o, "systemMessage")
 	default:
 		j.v.SystemMessages = append(j.v.SystemMessages, cut(systemMessage))
@@ -265,11 +265,11 @@ func (j *judgement) decide(o rawjson.Object, d Decision, reason string) {
 		j.v.Decision, j.v.Reason = Allow, cut(reason)
 	case d == NoDecision, d == approve:
 		// No objection.
-	case !j.decision:
+	case !j.rules.decision:
 		j.ignore(o, "decision")
 	default:
 		j.decided, j.reason = true, cut(reason)
-		if j.exit == blocksFeedback {
+		if j.rules.exit == blocksFeedback {
 			j.v.Feedback = append(j.v.Feedback, orUnsaid(j.reason))
 			return
 		}
@@ -292,7 +292,7 @@ func (j *judgement) specific(o rawjson.Object, reason string) {
 		return
 	}
 	if text := j.text(o, "additionalContext"); text != "" {
-		if j.context {
+		if j.rules.context {
 			j.v.Context = append(j.v.Context, cut(text))
 		} else {
 			j.ignore(o, "additionalContext")
@@ -303,7 +303,7 @@ func (j *judgement) specific(o rawjson.Object, reason string) {
 		j.permissionRequest(o)
 	}
 	for _, name := range [...]string{"updatedMCPToolOutput", "updatedToolOutput"} {
-		if !j.output {
+		if !j.rules.output {
 			j.ignore(o, name)
 		} else if o.Lookup(name) != nil {
 			j.v.UpdatedOutput = value(o, name)
@@ -317,11 +317,11 @@ func (j *judgement) specific(o rawjson.Object, reason string) {
 
 // permit takes the decision on a tool call and its new input.
 func (j *judgement) permit(o rawjson.Object, reason string) {
-	if j.permission == nil {
+	if j.rules.permission == nil {
 		j.ignore(o, "permissionDecision", "updatedInput")
 		return
 	}
-	d := j.oneOf(o, "permissionDecision", j.permission)
+	d := j.oneOf(o, "permissionDecision", j.rules.permission)
 	reason = cut(cmp.Or(j.text(o, "permissionDecisionReason"), reason))
 	if input := j.object(o, "updatedInput"); input != nil && j.event == preToolUse {
 		j.v.UpdatedInput = value(o, "updatedInput")
@@ -335,7 +335,7 @@ func (j *judgement) permit(o rawjson.Object, reason string) {
 		j.decided, j.reason = false, ""
 		j.v.Decision, j.v.Reason = d, reason
 	}
-	if j.v.Decision == j.word() {
+	if j.v.Decision == j.rules.word() {
 		j.v.UpdatedInput = nil
 	}
 }

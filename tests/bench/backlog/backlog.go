@@ -18,8 +18,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -65,9 +64,9 @@ func (s Session) calls() int { return (s.Turn - s.around()) / 2 }
 
 func (s Session) host() string {
 	if s.Dialect == Claude {
-		return claude.Host
+		return hook.HostClaude
 	}
-	return cline.Host
+	return hook.HostCline
 }
 
 // ID is the session's own name, of the kind its host gives.

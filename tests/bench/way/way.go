@@ -50,8 +50,8 @@ func Mapping(clean *redact.Redactor) otelmap.Options {
 // Sources decode the events of every host and know none of their files.
 func Sources() map[string]deliver.Source {
 	return map[string]deliver.Source{
-		claude.Host: {Agent: agentstest.Mapping(claude.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) }},
-		cline.Host:  {Agent: agentstest.Mapping(cline.Host), Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) }},
+		hook.HostClaude: {Agent: agentstest.Mapping(hook.HostClaude), Decode: func(r *spool.Record) ([]hook.Event, error) { return claude.Decode(raw(r)) }},
+		hook.HostCline:  {Agent: agentstest.Mapping(hook.HostCline), Decode: func(r *spool.Record) ([]hook.Event, error) { return cline.Decode(raw(r)) }},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
@@ -87,8 +87,12 @@ const delivered = `for i in $(seq 60); do "$1" flush --wait >&2; [ "$("$1" list 
 
 // Delivered is a step that ends when hookspan has so many traces of runs that have ended.
 func Delivered(bin string, traces int) rig.Step {
-	return rig.Step{Program: []string{"sh", "-c", delivered, "sh", filepath.Join(bin, "hookspan")}, Args: []string{fmt.Sprint(traces)}, Timeout: 2 * time.Minute}
+	return rig.Step{Program: []string{"sh", "-c", delivered, "sh", filepath.Join(bin, "hookspan")}, Args: []string{fmt.Sprint(traces)}, Timeout: stepLimit}
 }
+
+// stepLimit ends a prompt, and the wait for the traces, that hang: on a busy machine an agent
+// takes minutes to start.
+const stepLimit = 6 * time.Minute
 
 // session puts the agent through the session of a seed.
 func (h *Host) session(t *testing.T, seed uint64) {
@@ -106,7 +110,7 @@ func (h *Host) session(t *testing.T, seed uint64) {
 	for i := range s.Prompts {
 		step := h.Prompt(s, i)
 		step.Signal = &rig.Signal{Number: syscall.SIGINT, When: rig.Condition{Mark: true}}
-		step.Timeout = 2 * time.Minute
+		step.Timeout = stepLimit
 		steps = append(steps, step)
 	}
 	wait := Delivered(h.Bin, len(s.Prompts))
@@ -124,16 +128,16 @@ func (h *Host) session(t *testing.T, seed uint64) {
 			res.Report(t, nil)
 		}
 	})
+	for i, step := range res.Steps[:len(s.Prompts)] {
+		// An agent tells an editor that a prompt failed. What one that was cut off did not do says nothing.
+		if step.TimedOut || step.Error != "" && steps[i].ACP == nil {
+			t.Fatalf("prompt %d: timed out %v, %s", i, step.TimedOut, step.Error)
+		}
+	}
 	own := res.Steps[len(s.Prompts):]
 	for i, name := range []string{"delivery", strings.Join(verify, " "), "import"} {
 		if own[i].ExitCode != 0 {
 			t.Errorf("%s ended with code %d: %s\n%s%s", name, own[i].ExitCode, own[i].Error, own[i].Stdout, own[i].Stderr)
-		}
-	}
-	for i, step := range res.Steps[:len(s.Prompts)] {
-		// An agent tells an editor that a prompt failed.
-		if step.TimedOut || step.Error != "" && steps[i].ACP == nil {
-			t.Errorf("prompt %d: timed out %v, %s", i, step.TimedOut, step.Error)
 		}
 	}
 	if len(log) == 0 {

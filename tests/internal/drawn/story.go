@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
@@ -142,7 +144,7 @@ func Read(s *Session, t *rig.Trace) Story {
 	}
 	var refused []Request
 	for _, c := range t.Operation(otelmap.OpChat) {
-		text := otelmap.Answer([]*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, c.Attrs.String(otelmap.KeyOutputMessages))})
+		text := step.Of(&tracepb.Span{Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, c.Attrs.String(otelmap.KeyOutputMessages))}}).Answer()
 		r := Request{Text: s.whole(text), Under: s.under(t, c)}
 		if r.Tokens, _ = rig.TokensOf(c); r.Tokens != (rig.Tokens{}) {
 			out.Requests = append(out.Requests, r)

@@ -34,7 +34,7 @@ func (s *Step) limit() time.Duration {
 	if s.Timeout > 0 {
 		return s.Timeout
 	}
-	return time.Minute
+	return 3 * time.Minute
 }
 
 // stage is the inner half at work.

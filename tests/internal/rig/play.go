@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // Play has a program work through steps against a model that plays script, and

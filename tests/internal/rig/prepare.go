@@ -3,7 +3,7 @@ package rig
 import (
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/tests/internal/built"
 )
 

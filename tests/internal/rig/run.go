@@ -80,7 +80,7 @@ type Step struct {
 	// Signal, if set, is sent to the step's process group once. With ACP the editor
 	// asks for the prompt's end instead.
 	Signal *Signal `json:"signal,omitempty"`
-	// Timeout ends the step with SIGKILL. If zero, one minute.
+	// Timeout ends the step with SIGKILL. If zero, three minutes.
 	Timeout time.Duration `json:"timeout,omitempty"`
 	// Asks, if not zero, ends the step in the same way if the agent has not asked the
 	// model by then.

@@ -6,9 +6,11 @@ import (
 	"strings"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
@@ -202,7 +204,7 @@ func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
 		if got := s.Attrs.String(otelmap.KeyRequestID); got != r.RequestID {
 			wrong = append(wrong, fmt.Sprintf("message %s: request id %q, want %q", r.ID, got, r.RequestID))
 		}
-		if got := otelmap.Answer([]*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, s.Attrs.String(otelmap.KeyOutputMessages))}); got != r.Text && r.Text != "" {
+		if got := step.Of(&tracepb.Span{Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOutputMessages, s.Attrs.String(otelmap.KeyOutputMessages))}}).Answer(); got != r.Text && r.Text != "" {
 			wrong = append(wrong, fmt.Sprintf("message %s: text %q, want %q", r.ID, got, r.Text))
 		}
 		if got, _ := s.Attrs[otelmap.KeyFinishReasons].([]any); r.Finish != "" && !slices.Equal(got, []any{finishReasons[r.Finish]}) {

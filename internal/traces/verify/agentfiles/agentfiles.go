@@ -18,20 +18,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hookspan/hookspan/hook"
 )
 
-// Env is where agents' files are looked for.
+// Env is where agents' files are looked for. If Getenv is nil, there are no variables.
 type Env struct {
 	Home   string
 	Getenv func(string) string
-}
-
-// EnvOf returns an Env whose variables are none if getenv is nil.
-func EnvOf(home string, getenv func(string) string) Env {
-	if getenv == nil {
-		getenv = func(string) string { return "" }
-	}
-	return Env{home, getenv}
 }
 
 // Reading is what an agent's files say, the sessions by their ids.
@@ -58,8 +52,8 @@ func LacksOf(host string) Lacks { return forms[host].lacks }
 // Session is what the files say of one session, and of its subagents.
 type Session struct {
 	Requests map[string]*Request
-	// Calls are by their ids, from the second one with an id on with a number: see [CallID].
-	Calls   map[string]*Call
+	// Calls may have an id several times: some models count those of each answer anew.
+	Calls   []*Call
 	Prompts []*Prompt
 	// Results are the ids of results without a call.
 	Results map[string]bool
@@ -73,76 +67,63 @@ type Session struct {
 	// not compared.
 	Unsummed bool
 
+	// prompts are the keys of these, calls are by their ids, and rank is the highest of the rows with
+	// requests and of those with prompts.
 	prompts map[string]bool
-	// times counts the calls with an id.
-	times map[string]int
-	rank  [2]int
+	calls   map[string][]*Call
+	rank    [2]int
 	// owned reports a file that is the session's, copied that rows say that they are copies, and
 	// holders are the sessions in whose files it is.
-	owned   bool
-	copied  bool
-	holders []string
+	owned, copied bool
+	holders       []string
 }
 
-// Fact is what requests, calls and prompts have in common: the file with it, and when it
-// was written.
+// Fact is what requests, calls, prompts and turns have in common: the file with it, and when it
+// was written. Requests and calls have an ID.
 type Fact struct {
-	File string
-	At   time.Time
+	ID, File string
+	At       time.Time
 	// Held are the sessions in whose files it is as well.
 	Held []string
 	// Line is the number of the row, from 1.
 	Line int
 	// Agent is the id of the subagent whose it is, empty for the main agent. Dir is the folder
-	// that it worked in, empty where rows do not say.
-	Agent, Dir string
+	// that it worked in, EndDir that of the result of a call or of a turn's last row, both empty
+	// where rows do not say.
+	Agent, Dir, EndDir string
 	// copied reports that the row says that it is a copy, sub that a subagent's file has it.
 	copied, sub bool
 }
 
-// Request is a request to a model. Input includes what was read from the cache and
-// written to it; Bare is the count as it stands where the file does not say whether it
-// does, else the same.
-//
-// Failed reports an answer that is an error. Cost is in US dollars, nil where the files have
-// none.
+// Request is a request to a model. Input includes what was read from the cache and written to it;
+// Bare is the count as it stands where the file does not say whether it does, else the same. Failed
+// reports an answer that is an error. Cost is in US dollars, nil where the files have none.
 type Request struct {
 	Fact
-	Failed bool
-	// final reports that the counts are of the whole response; those of its first rows may be guessed.
-	final                                      bool
-	Cost                                       *float64
 	Model                                      string
 	Input, Bare, Output, CacheRead, CacheWrite int64
+	Cost                                       *float64
+	// final reports that the counts are of the whole response; those of its first rows may be guessed.
+	Failed, final bool
 }
 
-// Call is a call of a tool.
+// Call is a call of a tool, which Name names as the model does. Unnamed reports that the id is not
+// the agent's. If it is Answered, Status is what the result says and Done the time of that; it is
+// Hidden if nothing is recorded in its folder.
 type Call struct {
 	Fact
-	// Answered reports that there is a result, Status what that says. Unnamed reports that the
-	// id is not the agent's.
-	Answered, Unnamed bool
-	Status            Status
-	// Name is the tool as the model names it, Done the time of the result.
-	Name string
-	Done time.Time
-	// DoneIn is the folder of the result, which is Hidden if nothing is recorded there.
-	DoneIn string
-	Hidden bool
-}
-
-// CallID is the id of the call with a key in Session.Calls. Some models count the calls of each
-// answer anew, so that a session has an id several times.
-func CallID(key string) string {
-	id, _, _ := strings.Cut(key, "\n")
-	return id
+	nth                       int // of those with its id
+	Name                      string
+	Answered, Unnamed, Hidden bool
+	Status                    Status
+	Done                      time.Time
 }
 
 // Status is what a result says of its call. Of two results of a call the greater counts.
 type Status uint8
 
-// The statuses: that of a call that failed or was denied is Bad where the files do not say
-// which, and Unstated where words alone may say it.
+// The statuses: Bad is that of a call that failed or was denied, where the files do not say which,
+// Unstated that of one of which words alone may say it.
 const (
 	Unstated Status = iota
 	OK
@@ -159,29 +140,26 @@ func statusIf(failed bool) Status {
 	return OK
 }
 
-// Prompt is a prompt that a person typed.
+// Prompt is a prompt that a person typed, of which Text may be a part.
 type Prompt struct {
 	Fact
-	// Text is what was typed, or a part of it.
-	Text string
-	key  string
+	Text, key string
 }
 
-// Turn is what a prompt, or the host itself, began: whether an answer in text, or an error,
-// ended it, whether that is an error, and whether the user interrupted it after all answers.
+// Turn is what a prompt, or the host itself, began. Answered reports that an answer in text, or an
+// error, ended it, and Failed that this is an error. Of one without such an end, Cut reports that
+// the user interrupted it, and Unclear that the files do not say how it ended.
+//
+// Last is the time of its last row, and Work the number of its requests and calls.
 type Turn struct {
 	Fact
-	Answered, Failed, Cut bool
-	// Unclear reports that the files do not say how it ended.
-	Unclear bool
-	// Last is the time of its last row, LastIn the folder of that, Breaks are the times between an
-	// end and the row with which the turn continued.
-	LastIn string
-	Last   time.Time
-	Breaks []Break
-	// Work counts its requests and calls.
-	Work int
-	key  string
+	Answered, Failed, Cut, Unclear bool
+	Last                           time.Time
+	key                            string
+	Work                           int
+	Breaks                         []Break
+	// ended reports a row that says that the turn has ended.
+	ended bool
 }
 
 // Break is the time between an end of a turn and the row with which it continued.
@@ -194,8 +172,7 @@ func (t *Turn) Asked() bool { return t.key != "" }
 type Unknown struct {
 	Kind  string `json:"kind"`
 	Count int    `json:"count"`
-	// Counts reports that one has tokens, the id of a call or a role, so that something may
-	// be missing from what was compared.
+	// Counts reports that one has tokens, the id of a call or a role: it may be work.
 	Counts bool `json:"counts,omitempty"`
 	// File is the first with one.
 	File string `json:"file"`
@@ -242,24 +219,24 @@ type form struct {
 }
 
 var forms = map[string]form{
-	"claude-code": {folders: "$CLAUDE_CONFIG_DIR/projects ~/.claude/projects ~/.config/claude/projects", open: openClaude},
-	"codex": {
+	hook.HostClaude: {folders: "$CLAUDE_CONFIG_DIR/projects ~/.claude/projects ~/.config/claude/projects", open: openClaude},
+	hook.HostCodex: {
 		folders: "$CODEX_HOME/sessions ~/.codex/sessions $CODEX_HOME/archived_sessions ~/.codex/archived_sessions",
 		open:    openCodex, lacks: Lacks{ScriptCalls: true},
 	},
-	"copilot-cli": {folders: "$COPILOT_HOME/session-state ~/.copilot/session-state", open: openCopilot},
-	"gemini-cli":  {folders: "$GEMINI_CLI_HOME/.gemini/tmp ~/.gemini/tmp", open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
-	"qwen-code": {
+	hook.HostCopilot: {folders: "$COPILOT_HOME/session-state ~/.copilot/session-state", open: openCopilot},
+	hook.HostGemini:  {folders: "$GEMINI_CLI_HOME/.gemini/tmp ~/.gemini/tmp", open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
+	hook.HostQwen: {
 		folders: "$QWEN_RUNTIME_DIR/projects $QWEN_HOME/projects ~/.qwen/projects $QWEN_RUNTIME_DIR/tmp $QWEN_HOME/tmp ~/.qwen/tmp",
 		open:    openQwen,
 	},
-	"cline": { // its own, and those of each editor and of each server of an editor
+	hook.HostCline: { // its own, and those of each editor and of each server of an editor
 		folders: "$CLINE_DIR/data/tasks ~/.cline/data/tasks $CLINE_DIR/data/sessions ~/.cline/data/sessions $CLINE_SESSION_DATA_DIR $CLINE_DATA_DIR/sessions " +
 			editors("$XDG_CONFIG_HOME/*", "$APPDATA/*", "~/.config/*", "~/Library/Application?Support/*", "~/AppData/Roaming/*", "~/.var/app/*/config/*",
 				"$VSCODE_PORTABLE/user-data", "$VSCODE_AGENT_FOLDER/data", "~/.*-server*/data", "~/.local/share/code-server", "$XDG_DATA_HOME/code-server"),
 		open: openCline, lacks: Lacks{UnnamedCalls: true},
 	},
-	"opencode": {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
+	hook.HostOpencode: {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
 }
 
 // editors are the patterns of the tasks of Cline in the storage of editors.
@@ -271,31 +248,30 @@ func editors(folders ...string) string {
 //go:embed kinds.txt
 var kindList string
 
-// kinds are those of the list, by their places.
-var kinds = sync.OnceValue(func() map[string]map[string]bool {
-	places, place := make(map[string]map[string]bool), ""
+// kinds are those of the list, each with its place.
+var kinds = sync.OnceValue(func() map[[2]string]bool {
+	known, place := make(map[[2]string]bool), ""
 	for line := range strings.Lines(kindList) {
-		if line[0] == '#' {
-			continue
-		}
 		if name, rest, found := strings.Cut(line, ":"); found {
-			place, line, places[name] = name, rest, make(map[string]bool)
+			place, line = name, rest
 		}
 		for kind := range strings.FieldsSeq(line) {
-			places[place][kind] = true
+			known[[2]string{place, kind}] = true
 		}
 	}
-	return places
+	return known
 })
 
 // places lists the folders of patterns.
 func (e Env) places(patterns string) (folders []string) {
 	for pattern := range strings.FieldsSeq(patterns) {
-		base, rest, _ := strings.Cut(pattern, "/")
-		if base == "~" {
+		name, rest, _ := strings.Cut(pattern, "/")
+		base := ""
+		switch {
+		case name == "~":
 			base = e.Home
-		} else {
-			base = e.Getenv(base[1:])
+		case e.Getenv != nil:
+			base = e.Getenv(name[1:])
 		}
 		found := []string{rest}
 		if strings.ContainsAny(rest, "*?") {
@@ -313,17 +289,12 @@ func (e Env) places(patterns string) (folders []string) {
 // Reads reports that the files of an agent can be read.
 func Reads(host string) bool { return forms[host].folders != "" }
 
-// Limits of what is read: of a row, and of a file that is one value.
+// Limits of what is read, in bytes: of a row, of a file that is one value, and of one of rows.
 const (
-	maxLine  = 64 << 20
-	maxWhole = 512 << 20
-	// maxLines is the size of the largest file of rows, in bytes.
-	maxLines = 1 << 30
+	maxLine, maxWhole, maxLines = 64 << 20, 512 << 20, 1 << 30
 	// maxWindow is the memory that a compressed file may ask for, maxRatio how many times as
 	// long as the file its rows may be, after the first minUnpacked bytes.
 	maxWindow, maxRatio, minUnpacked = 32 << 20, 200, 16 << 20
-	// maxTries is how many places of a torn line are tried as the begin of a row.
-	maxTries = 64
 )
 
 // Files are the files of an agent, as they were found.
@@ -348,36 +319,33 @@ func Find(ctx context.Context, host string, env Env) (*Files, error) {
 	}
 	out := &Files{form: f}
 	seen := make(map[string]bool) // folders and files, by what links lead to
-	var walk func(path string)
-	walk = func(path string) {
-		_ = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error { // what cannot be listed is in unread
-			real, linked := at, d != nil && d.Type()&fs.ModeSymlink != 0
-			if linked || at == path {
-				real, _ = filepath.EvalSymlinks(at) // empty for a link that leads nowhere
+	var walk func(path string, mode fs.FileMode, named bool)
+	walk = func(path string, mode fs.FileMode, named bool) {
+		real := path
+		if mode&fs.ModeSymlink != 0 {
+			real, _ = filepath.EvalSymlinks(path) // empty for a link that leads nowhere
+		}
+		switch {
+		case real == "" || seen[real] || ctx.Err() != nil:
+		case mode.IsDir() || mode&fs.ModeSymlink != 0 && is(real, true):
+			seen[real] = true
+			entries, err := os.ReadDir(real)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				out.unread = append(out.unread, Unread{File: real, Reason: "cannot be listed"})
 			}
-			switch {
-			case err != nil && !errors.Is(err, fs.ErrNotExist):
-				out.unread = append(out.unread, Unread{File: at, Reason: "cannot be listed"})
-			case err != nil || real == "":
-			case linked && is(real, true):
-				if !strings.HasPrefix(at, real+string(filepath.Separator)) { // a link to what it is in
-					walk(real)
-				}
-			case d.IsDir() && seen[real]:
-				return fs.SkipDir
-			case d.IsDir():
-				seen[real] = true
-			case (d.Type().IsRegular() || linked) && !seen[real] && (takes(f, at) || at == path):
-				seen[real] = true
-				size, when := written(at)
-				out.all = append(out.all, found{at, size, when})
+			for _, e := range entries {
+				walk(filepath.Join(real, e.Name()), e.Type(), false)
 			}
-			return ctx.Err()
-		})
+		case named || mode&^fs.ModeSymlink == 0 && takes(f, path):
+			seen[real] = true
+			size, when := written(path)
+			out.all = append(out.all, found{path, size, when})
+		}
 	}
 	for _, folder := range env.places(f.folders) {
-		if real, err := filepath.EvalSymlinks(folder); err == nil && filepath.IsAbs(folder) {
-			walk(real)
+		real, err := filepath.EvalSymlinks(folder)
+		if err == nil && filepath.IsAbs(folder) {
+			walk(real, map[bool]fs.FileMode{true: fs.ModeDir}[is(real, true)], true)
 		}
 	}
 	slices.SortFunc(out.all, func(x, y found) int { return cmp.Compare(x.path, y.path) })
@@ -443,15 +411,8 @@ func (l *Files) Read(ctx context.Context, since time.Time) (*Reading, error) {
 	wg.Wait()
 	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
 	kinds := make(map[string]Unknown)
-	owned := make(map[string]bool)
 	adopt(files)
 	for _, file := range files {
-		for id, s := range file.sessions {
-			owned[id] = owned[id] || s.owned
-		}
-	}
-	for _, file := range files {
-		file.alone(owned)
 		out.Unread = append(out.Unread, file.unread...)
 		for id, s := range file.sessions {
 			out.merge(id, s)

@@ -22,14 +22,12 @@ type claudeUsage struct {
 }
 
 func (u *claudeUsage) request() Request {
-	if u.InputTokens+u.OutputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens == 0 { // then its parts have the counts
-		for i := range u.Iterations {
-			if it := &u.Iterations[i]; it.Type == "message" {
-				u.InputTokens, u.OutputTokens = u.InputTokens+it.InputTokens, u.OutputTokens+it.OutputTokens
-				u.CacheReadInputTokens += it.CacheReadInputTokens
-				u.CacheCreationInputTokens += it.CacheCreationInputTokens
-			}
-		}
+	var parts Request
+	if u.InputTokens+u.OutputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens == 0 {
+		parts.add("message", u.Iterations)
+	}
+	if parts.Input+parts.Output > 0 {
+		return parts
 	}
 	write := cmp.Or(u.CacheCreationInputTokens, u.CacheCreation.Ephemeral5mInputTokens+u.CacheCreation.Ephemeral1hInputTokens)
 	return counted(u.InputTokens+u.CacheReadInputTokens+write, u.OutputTokens, u.CacheReadInputTokens, write)
@@ -38,6 +36,17 @@ func (u *claudeUsage) request() Request {
 // counted is a request whose input is a count with the cache.
 func counted(input, output, read, write float64) Request {
 	return Request{Input: int64(input), Bare: int64(input), Output: int64(output), CacheRead: int64(read), CacheWrite: int64(write)}
+}
+
+// add adds the tokens of the parts of a type.
+func (q *Request) add(kind string, parts []claudeUsage) {
+	for i := range parts {
+		if parts[i].Type == kind {
+			part := parts[i].request()
+			q.Input, q.Bare, q.Output = q.Input+part.Input, q.Bare+part.Bare, q.Output+part.Output
+			q.CacheRead, q.CacheWrite = q.CacheRead+part.CacheRead, q.CacheWrite+part.CacheWrite
+		}
+	}
 }
 
 type claudeRow struct {
@@ -169,8 +178,8 @@ func (c *claudeFile) take(line []byte) {
 	case "user":
 		c.user(row)
 	case "system":
-		if c.lead && !c.cut && (row.Subtype == "stop_hook_summary" || row.Subtype == "turn_duration") {
-			c.finish(c.failed)
+		if c.lead && !c.turn.Cut && (row.Subtype == "stop_hook_summary" || row.Subtype == "turn_duration") {
+			c.finish(c.turn.Failed)
 		}
 	case "queue-operation":
 		c.queue(row)
@@ -223,10 +232,10 @@ func (c *claudeFile) user(row *claudeRow) {
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case c.lead && row.IsMeta && strings.HasPrefix(text, "Stop hook feedback:"):
-		c.answered = false
+		c.turn.Answered = false
 	case c.lead && row.IsMeta && c.pending != "" && !strings.HasPrefix(text, "<local-command-"):
 		c.ask() // its text for the model
-		c.answered, c.ended = false, false
+		c.turn.Answered, c.turn.ended = false, false
 	case result || !c.lead || row.IsMeta || row.IsCompactSummary || text == "":
 	case interruption(text):
 		if c.pending != "" {
@@ -236,7 +245,7 @@ func (c *claudeFile) user(row *claudeRow) {
 	case strings.Contains(text, "<command-name>") && strings.HasPrefix(trimmed, "<command-"):
 		c.pending, c.command = hashed(row.Timestamp, text), commandOf(text)
 		c.begin(c.pending)
-		c.answered = true // until the model is asked
+		c.turn.Answered = true // until the model is asked
 	case strings.HasPrefix(trimmed, "<local-command-"), claudeUnknown.MatchString(text):
 		c.pending = "" // it was carried out
 	case strings.HasPrefix(trimmed, "<bash-"):
@@ -252,8 +261,7 @@ func (c *claudeFile) user(row *claudeRow) {
 // withoutEditor returns a prompt without what the editor shows, which comes before the words.
 func withoutEditor(text string) string {
 	for strings.HasPrefix(text, "<ide_") {
-		_, text, _ = strings.Cut(text, "</ide_")
-		_, text, _ = strings.Cut(text, ">")
+		_, text = element(text, "ide_")
 		text = strings.TrimSpace(text)
 	}
 	return text
@@ -261,21 +269,20 @@ func withoutEditor(text string) string {
 
 // commandOf returns a command as it was typed.
 func commandOf(text string) string {
-	part := func(name string) string {
-		_, rest, _ := strings.Cut(text, "<"+name+">")
-		inner, _, _ := strings.Cut(rest, "</"+name+">")
-		return strings.TrimSpace(inner)
-	}
-	return strings.TrimSpace(part("command-name") + " " + part("command-args"))
+	name, _ := element(text, "command-name")
+	args, _ := element(text, "command-args")
+	return strings.TrimSpace(strings.TrimSpace(name) + " " + strings.TrimSpace(args))
 }
 
-// Beginnings of results of calls that did not run, and of those that failed by themselves.
+// Beginnings of results of calls that did not run, of those that failed by themselves, and of
+// words of the host in place of a prompt.
 var (
 	claudeDenials = []string{
 		"The user doesn't want to", "Permission to use", "Permission for this action was denied", "Claude requested permissions",
 		"PreToolUse:", "[Request interrupted by user", "User rejected tool use",
 	}
 	claudeFailures = []string{"Exit code ", "<tool_use_error>"}
+	claudeNotices  = []string{"<task-notification", "<agent-notification", "<bash-notification", "<teammate-message", `{"task_id":"`}
 	claudeStops    = regexp.MustCompile(`ancelled|(?m:^)\[Request interrupted by user`)
 	claudeUnknown  = regexp.MustCompile(`^Unknown (?:skill|slash command): \S+$`) // that is a command
 )
@@ -285,11 +292,10 @@ func claudeStatus(denial string, b *block) Status {
 		return OK
 	}
 	said := b.Content.text()
-	begins := func(text string) bool { return strings.HasPrefix(said, text) }
 	switch {
-	case denial != "" || slices.ContainsFunc(claudeDenials, begins):
+	case denial != "" || begins(said, claudeDenials):
 		return Denied
-	case slices.ContainsFunc(claudeFailures, begins) && !claudeStops.MatchString(said):
+	case begins(said, claudeFailures) && !claudeStops.MatchString(said):
 		return Failed
 	}
 	return Bad
@@ -305,16 +311,15 @@ func (c *claudeFile) queue(row *claudeRow) {
 	case row.Operation == "dequeue" && len(c.queued) > 0:
 		c.queued = c.queued[1:]
 	case row.Operation == "remove":
-		for i, text := range c.queued {
-			if strings.HasPrefix(text, "/") {
-				continue // a command waits
-			}
-			if c.given[text]++; text != "" && c.given[text] > 0 {
-				c.typed(1, hashed(row.Timestamp, text), text)
-			}
-			c.queued = slices.Delete(c.queued, i, i+1)
-			break
+		i := slices.IndexFunc(c.queued, func(text string) bool { return !strings.HasPrefix(text, "/") }) // a command waits
+		if i < 0 {
+			return
 		}
+		text = c.queued[i]
+		if c.given[text]++; text != "" && c.given[text] > 0 {
+			c.typed(1, hashed(row.Timestamp, text), text)
+		}
+		c.queued = slices.Delete(c.queued, i, i+1)
 	case row.Operation == "popAll":
 		c.queued = nil
 	}
@@ -323,7 +328,7 @@ func (c *claudeFile) queue(row *claudeRow) {
 // claudeHost reports words of the host in place of a prompt.
 func claudeHost(text string) bool {
 	text = strings.TrimSpace(text)
-	return text == "" || interruption(text) || slices.ContainsFunc([]string{"<task-notification", "<agent-notification", "<bash-notification", "<teammate-message", `{"task_id":"`}, func(s string) bool { return strings.HasPrefix(text, s) })
+	return text == "" || interruption(text) || begins(text, claudeNotices)
 }
 
 // answer adds an answer's tokens and calls.
@@ -333,7 +338,7 @@ func (c *claudeFile) answer(row *claudeRow) {
 		if row.IsAPIErrorMessage {
 			c.failure(row.UUID)
 		}
-		if c.lead && row.IsAPIErrorMessage && !c.answered {
+		if c.lead && row.IsAPIErrorMessage && !c.turn.Answered {
 			c.finish(true) // and was not interrupted
 		}
 		return
@@ -344,14 +349,11 @@ func (c *claudeFile) answer(row *claudeRow) {
 	id := cmp.Or(m.ID, row.RequestID, row.UUID)
 	if m.Usage != nil {
 		q, advice := m.Usage.request(), 0
+		q.add("compaction", m.Usage.Iterations)
 		for i := range m.Usage.Iterations {
-			switch it := &m.Usage.Iterations[i]; it.Type {
-			case "advisor_message":
+			if it := &m.Usage.Iterations[i]; it.Type == "advisor_message" {
 				advice++
 				c.request(1, fmt.Sprintf("%s-advisor-%d", id, advice), cmp.Or(it.Model, m.Model), it.request())
-			case "compaction":
-				more := it.request()
-				q = counted(float64(q.Input+more.Input), float64(q.Output+more.Output), float64(q.CacheRead+more.CacheRead), float64(q.CacheWrite+more.CacheWrite))
 			}
 		}
 		q.final = m.StopReason != "" && q.Input+q.Output > 0
@@ -361,13 +363,13 @@ func (c *claudeFile) answer(row *claudeRow) {
 		switch b := &m.Content[i]; {
 		case b.Type == "tool_use" && b.ID != "":
 			c.call(b.ID, b.Name)
-			c.answered = c.answered && !c.lead
+			c.turn.Answered = c.turn.Answered && !c.lead
 		case b.Type == "text" && c.lead:
-			c.answered, c.failed = true, false
+			c.turn.Answered, c.turn.Failed = true, false
 		}
 	}
 	if c.lead && m.StopReason != "" {
-		if c.answered = m.StopReason != "tool_use" && m.StopReason != "pause_turn"; c.answered {
+		if c.turn.Answered = m.StopReason != "tool_use" && m.StopReason != "pause_turn"; c.turn.Answered {
 			c.finish(false)
 		}
 	}

@@ -29,7 +29,7 @@ func TestNoteBehindAnInterruptIsNoAnswer(t *testing.T) {
 		if err := os.WriteFile(path, []byte(prompt+tt.rows), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		reading, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
+		reading, err := Read(t.Context(), "claude-code", Env{Home: home})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestTheLastRowsOfAResponseHaveItsCounts(t *testing.T) {
 	const first, last = row + `null,"usage":{"input_tokens":900,"output_tokens":0},"content":[]}}` + "\n", row + `"end_turn","usage":{"input_tokens":700,"output_tokens":5},"content":[]}}` + "\n"
 	for i, text := range []string{first + last + last, last + first} {
 		write(t, home, ".claude/projects/-w/s.jsonl", text)
-		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
+		got, err := Read(t.Context(), "claude-code", Env{Home: home})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestTheLastRowsOfAResponseHaveItsCounts(t *testing.T) {
 func TestBreakdownsCountWhereTheSumsAreZero(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, ".claude/projects/-w/s.jsonl", `{"type":"assistant","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{"id":"m1","model":"m","stop_reason":"end_turn","usage":{"input_tokens":0,"output_tokens":0,"cache_creation":{"ephemeral_1h_input_tokens":40},"iterations":[{"type":"message","input_tokens":3,"output_tokens":1},{"type":"message","output_tokens":5,"cache_read_input_tokens":7,"cache_creation_input_tokens":40}]},"content":[]}}`+"\n")
-	got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
+	got, err := Read(t.Context(), "claude-code", Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +79,12 @@ func TestAnEventAnswersACallWithoutOutput(t *testing.T) {
 {"type":"response_item","timestamp":"2026-01-01T00:00:01Z","payload":{"type":"function_call","name":"exec_command","arguments":"{}","call_id":"c2"}}
 {"type":"event_msg","timestamp":"2026-01-01T00:00:02Z","payload":{"type":"exec_command_end","call_id":"c1","exit_code":0}}
 `)
-	got, err := Read(t.Context(), "codex", EnvOf(home, nil))
+	got, err := Read(t.Context(), "codex", Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if calls := got.Sessions[id].Calls; !calls["c1"].Answered || calls["c2"].Answered || len(got.Unknown) > 0 {
-		t.Errorf("calls %+v and %+v, unknown %v", calls["c1"], calls["c2"], got.Unknown)
+	if calls := got.Sessions[id].calls; !calls["c1"][0].Answered || calls["c2"][0].Answered || len(got.Unknown) > 0 {
+		t.Errorf("calls %+v and %+v, unknown %v", calls["c1"][0], calls["c2"][0], got.Unknown)
 	}
 }
 
@@ -98,11 +98,11 @@ func TestWordsOfClaudeCode(t *testing.T) {
 `+row+`"assistant","message":{"id":"m1","model":"m","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}
 `+row+`"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"Exit code 137\n[Request interrupted by user for tool use]"}]}}
 `)
-	got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
+	got, err := Read(t.Context(), "claude-code", Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := got.Sessions["s"]; len(s.Prompts) != 1 || len(s.Turns) != 1 || s.Calls["t"].Status != Bad {
-		t.Errorf("%d prompts, %d turns, the call is %v", len(s.Prompts), len(s.Turns), s.Calls["t"].Status)
+	if s := got.Sessions["s"]; len(s.Prompts) != 1 || len(s.Turns) != 1 || s.calls["t"][0].Status != Bad {
+		t.Errorf("%d prompts, %d turns, the call is %v", len(s.Prompts), len(s.Turns), s.calls["t"][0].Status)
 	}
 }

@@ -80,18 +80,14 @@ func (r *file) clineShown(i int, row *clineRow) {
 			return
 		}
 		r.request(1, fmt.Sprintf("%s/%d", r.session, i), row.ModelInfo.ModelID, *q)
-		r.answered = r.answered && row.Say != "api_req_started"
+		r.turn.Answered = r.turn.Answered && row.Say != "api_req_started"
 	case "completion_result":
-		r.answered = true
-	case "task", "user_feedback":
+		r.turn.Answered = true
+	case "task", "user_feedback", "text":
 		if len(row.Images) > 0 {
 			row.Text = cmp.Or(row.Text, "[image]")
 		}
-		if row.Text != "" {
-			r.prompt(1, r.nth(1, row.Text), row.Text)
-		}
-	case "text":
-		if i == 0 && row.Text != "" {
+		if row.Text != "" && (row.Say != "text" || i == 0) {
 			r.prompt(1, r.nth(1, row.Text), row.Text)
 		}
 	}

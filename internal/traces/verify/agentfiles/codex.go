@@ -6,19 +6,20 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-type codexUsage struct {
-	InputTokens, CachedInputTokens, CacheWriteInputTokens, OutputTokens, TotalTokens float64
+// usage are the tokens of a request, or of all so far, in the words of Codex and of Copilot.
+type usage struct {
+	Model, APICallID                                                                                                    string
+	InputTokens, CachedInputTokens, CacheReadTokens, CacheWriteInputTokens, CacheWriteTokens, OutputTokens, TotalTokens float64
 }
 
-func (u *codexUsage) request() Request {
-	return counted(u.InputTokens, u.OutputTokens, u.CachedInputTokens, u.CacheWriteInputTokens)
+func (u *usage) request() Request {
+	return counted(u.InputTokens, u.OutputTokens, u.CachedInputTokens+u.CacheReadTokens, u.CacheWriteInputTokens+u.CacheWriteTokens)
 }
 
 type codexItem struct {
@@ -27,8 +28,8 @@ type codexItem struct {
 	Images                                                                         []jsontext.Value
 	Output                                                                         ends
 	Success                                                                        *bool
-	Usage                                                                          *codexUsage
-	Info                                                                           *struct{ TotalTokenUsage, LastTokenUsage *codexUsage }
+	Usage                                                                          *usage
+	Info                                                                           *struct{ TotalTokenUsage, LastTokenUsage *usage }
 	Item                                                                           struct {
 		Type, ID, Status, Server, Tool string
 		Content                        jsontext.Value
@@ -86,16 +87,15 @@ var (
 // Beginnings of outputs of calls that did not run, and of those that failed.
 var (
 	codexDenials  = regexp.MustCompile("(?s)^(?:Command blocked by PreToolUse hook|exec_command failed(?: for `.*?`)?: CreateProcess { message: \"Rejected)")
-	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image", "exec_command failed", "write_stdin failed:"}
+	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image", "exec_command failed", "write_stdin failed:", "Script failed"}
 )
 
 // codexStatus is what an output says of its call, if it says so in a form that is not the
 // tool's own words.
 func codexStatus(text string) Status {
-	begins := func(start string) bool { return strings.HasPrefix(text, start) }
 	var m []string
 	head, _, _ := strings.Cut(text, "\nOutput:")
-	if begins("{") {
+	if strings.HasPrefix(text, "{") {
 		head = text
 	}
 	if strings.Contains(head, "code") {
@@ -104,26 +104,22 @@ func codexStatus(text string) Status {
 	switch {
 	case codexDenials.MatchString(text):
 		return Denied
-	case slices.ContainsFunc(codexFailures, begins):
+	case begins(text, codexFailures):
 		return Failed
-	case begins("Script completed"):
+	case strings.HasPrefix(text, "Script completed"):
 		return OK
-	case begins("Script failed"):
-		return Failed
-	case begins("Script "):
+	case strings.HasPrefix(text, "Script ") || m == nil:
 		return Unstated
-	case m != nil && m[1]+m[2]+m[3] != "0":
+	case m[1]+m[2]+m[3] != "0":
 		return Bad
-	case m != nil:
-		return OK
 	}
-	return Unstated
+	return OK
 }
 
 // codexFile is what is known of a rollout while it is read.
 type codexFile struct {
 	*file
-	model, turn string
+	model, turnID string
 	// began, compacted and prompted are about the turn: it shortens the conversation, and has a
 	// prompt.
 	began               time.Time
@@ -132,7 +128,7 @@ type codexFile struct {
 	// fork has copied, from whose rows these are.
 	home, from string
 	forked     time.Time
-	last       *codexUsage
+	last       usage
 	// rolled counts how often a rollback took counts back.
 	rolled int
 	// left are the calls of commands that were left running, by the sessions of these, and
@@ -205,10 +201,10 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 		}
 	case "turn_context":
 		c.in(it.CWD)
-		c.model, c.turn = cmp.Or(it.Model, c.model), cmp.Or(it.TurnID, c.turn)
+		c.model, c.turnID = cmp.Or(it.Model, c.model), cmp.Or(it.TurnID, c.turnID)
 	case "compacted":
 		c.compacted = true
-		if t := c.file.turn; t != nil && c.answered && c.began.IsZero() { // by itself, in files without the events of turns
+		if t := c.turn; t.Answered && c.began.IsZero() { // by itself, in files without the events of turns
 			t.Breaks = append(t.Breaks, Break{t.At, c.at})
 			c.lasts()
 		}
@@ -224,7 +220,7 @@ func (c *codexFile) take(kind string, it *codexItem, line []byte) {
 func (c *codexFile) item(kind string, it *codexItem) {
 	switch it.Type {
 	case "task_started":
-		c.turn, c.began, c.compacted, c.prompted = cmp.Or(it.TurnID, c.turn), c.at, false, false
+		c.turnID, c.began, c.compacted, c.prompted = cmp.Or(it.TurnID, c.turnID), c.at, false, false
 	case "token_count":
 		c.count(it)
 	case "function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call":
@@ -258,13 +254,13 @@ func (c *codexFile) item(kind string, it *codexItem) {
 		}
 		bad := len(it.Error) > 0 && string(it.Error) != "null"
 		if bad {
-			c.failure(c.turn + "/failed")
+			c.failure(c.turnID + "/failed")
 		}
-		c.finish(c.failed || bad)
+		c.finish(c.turn.Failed || bad)
 	case "agent_message":
-		c.answered, c.failed = true, false
+		c.turn.Answered, c.turn.Failed = true, false
 	case "error":
-		c.failure(c.turn + "/failed")
+		c.failure(c.turnID + "/failed")
 		c.finish(true)
 	case "turn_aborted":
 		c.interrupt()
@@ -286,7 +282,7 @@ func (c *codexFile) said(kind string, it *codexItem) {
 	text := joined(blocks(it.Content))
 	switch {
 	case it.Role == "assistant":
-		c.answered, c.failed = it.Phase != "commentary", false
+		c.turn.Answered, c.turn.Failed = it.Phase != "commentary", false
 	case it.Role != "user" || hostText(text) || strings.HasPrefix(text, "# AGENTS.md instructions for "):
 	case kind == "":
 		c.prompt(1, c.key(1, text), text) // no event says that a turn begins
@@ -297,7 +293,7 @@ func (c *codexFile) said(kind string, it *codexItem) {
 
 // called adds a call.
 func (c *codexFile) called(it *codexItem) {
-	c.answered = false
+	c.turn.Answered = false
 	id := cmp.Or(it.CallID, it.ID)
 	unnamed := id == ""
 	if unnamed {
@@ -379,8 +375,8 @@ func (c *codexFile) meta(it *codexItem) {
 // key is the key of a prompt, which is the same in a copy.
 func (c *codexFile) key(rank int, text string) string {
 	c.prompted = true
-	key := c.nth(rank, c.turn+"/"+text)
-	if c.turn != "" {
+	key := c.nth(rank, c.turnID+"/"+text)
+	if c.turnID != "" {
 		return strings.TrimPrefix(key, ordinal)
 	}
 	return key
@@ -388,9 +384,9 @@ func (c *codexFile) key(rank int, text string) string {
 
 // record adds what a record says of a request, in place of the counts of its turn.
 func (c *codexFile) record(it *codexItem) {
-	if !c.recorded[c.turn] {
-		c.recorded[c.turn] = true
-		maps.DeleteFunc(c.of().Requests, func(id string, q *Request) bool { return strings.HasPrefix(id, c.turn+"/") && !q.lost() })
+	if !c.recorded[c.turnID] {
+		c.recorded[c.turnID] = true
+		maps.DeleteFunc(c.of().Requests, func(id string, q *Request) bool { return strings.HasPrefix(id, c.turnID+"/") && !q.lost() })
 	}
 	c.request(1, it.ResponseID, c.model, it.Usage.request())
 }
@@ -401,31 +397,28 @@ func (c *codexFile) count(it *codexItem) {
 		return
 	}
 	total := *it.Info.TotalTokenUsage
-	if c.last != nil && *c.last == total {
+	if c.last == total {
 		return
 	}
 	use := it.Info.LastTokenUsage
 	if use == nil {
-		use = &total
-		if c.last != nil {
-			use = &codexUsage{
-				InputTokens: total.InputTokens - c.last.InputTokens, CachedInputTokens: total.CachedInputTokens - c.last.CachedInputTokens,
-				CacheWriteInputTokens: total.CacheWriteInputTokens - c.last.CacheWriteInputTokens, OutputTokens: total.OutputTokens - c.last.OutputTokens,
-			}
+		use = &usage{
+			InputTokens: total.InputTokens - c.last.InputTokens, CachedInputTokens: total.CachedInputTokens - c.last.CachedInputTokens,
+			CacheWriteInputTokens: total.CacheWriteInputTokens - c.last.CacheWriteInputTokens, OutputTokens: total.OutputTokens - c.last.OutputTokens,
 		}
 	}
-	if c.last != nil && total.OutputTokens < c.last.OutputTokens {
+	if total.OutputTokens < c.last.OutputTokens {
 		c.rolled++
 	}
-	c.last = &total
-	if c.recorded[c.turn] {
+	c.last = total
+	if c.recorded[c.turnID] {
 		return
 	}
 	of := c.owner
 	if c.copied {
 		of = c.from
 	}
-	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turn, fmt.Sprint(of, "/", c.rolled)), total.InputTokens, total.OutputTokens, total.TotalTokens), c.model, use.request())
+	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turnID, fmt.Sprint(of, "/", c.rolled)), total.InputTokens, total.OutputTokens, total.TotalTokens), c.model, use.request())
 }
 
 // unquoted returns the text of a value, or the value if it is no text.

@@ -21,7 +21,7 @@ func TestAgentsOfAgentsAreTheSessions(t *testing.T) {
 {"timestamp":"2026-01-01T00:00:02Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"output_tokens":7}}}}
 `, id, source, i))
 	}
-	got, err := Read(t.Context(), "codex", EnvOf(home, nil))
+	got, err := Read(t.Context(), "codex", Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +57,14 @@ func TestCallsThatAskForOthers(t *testing.T) {
 	write(t, home, ".codex/sessions/rollout-2026-01-01T00-00-00-"+id+".jsonl", fmt.Sprintf(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":%q,"source":"cli"}}
 {"timestamp":"2026-01-01T00:00:01Z","type":"turn_context","payload":{"turn_id":"t","model":"m"}}
 `, id)+rows)
-	got, err := Read(t.Context(), "codex", EnvOf(home, nil))
+	got, err := Read(t.Context(), "codex", Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := got.Sessions[id].Calls
+	calls := got.Sessions[id].calls
 	for call, want := range map[string]Status{"a": Unstated, "b": Failed, "c": Failed, "d": OK, "e": Failed, "f": Denied} {
-		if calls[call].Status != want {
-			t.Errorf("call %s: %v, want %v", call, calls[call].Status, want)
+		if calls[call][0].Status != want {
+			t.Errorf("call %s: %v, want %v", call, calls[call][0].Status, want)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestCommentaryIsNoAnswer(t *testing.T) {
 {"timestamp":"2026-01-01T00:0%[2]d:04Z","type":"response_item","payload":{"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"I look."}]}}
 `, id, i))
 	}
-	got, err := Read(t.Context(), "codex", EnvOf(home, nil))
+	got, err := Read(t.Context(), "codex", Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}

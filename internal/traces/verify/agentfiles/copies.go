@@ -2,6 +2,7 @@ package agentfiles
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -18,13 +19,13 @@ func (out *Reading) Of(id string) *Session {
 }
 
 func newSession() *Session {
-	return &Session{Requests: make(map[string]*Request), Calls: make(map[string]*Call), Results: make(map[string]bool), prompts: make(map[string]bool), times: make(map[string]int)}
+	return &Session{Requests: make(map[string]*Request), Results: make(map[string]bool), prompts: make(map[string]bool), calls: make(map[string][]*Call)}
 }
 
 // Give gives the prompts of which is reports true, and the turns that they began, to another
 // session.
 func (s *Session) Give(to *Session, is func(Fact) bool) {
-	kept := s.Without(func(_ string, f Fact) bool { return is(f) })
+	kept := s.Without(is)
 	for _, p := range s.Prompts {
 		if is(p.Fact) {
 			to.addPrompt(to.rank[1], p)
@@ -38,57 +39,51 @@ func (s *Session) Give(to *Session, is func(Fact) bool) {
 	s.Prompts, s.Turns = kept.Prompts, kept.Turns
 }
 
-// Without returns the session without that of which out reports true, by the ids of requests and
-// calls.
-func (s *Session) Without(out func(id string, f Fact) bool) *Session {
+// Without returns the session without that of which out reports true.
+func (s *Session) Without(out func(Fact) bool) *Session {
 	part := *s
-	part.Requests, part.Calls = maps.Clone(s.Requests), maps.Clone(s.Calls)
-	maps.DeleteFunc(part.Requests, func(id string, q *Request) bool { return out(id, q.Fact) })
-	maps.DeleteFunc(part.Calls, func(id string, q *Call) bool { return out(id, q.Fact) })
-	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p *Prompt) bool { return out("", p.Fact) })
-	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out("", t.Fact) })
+	part.Requests = maps.Clone(s.Requests)
+	maps.DeleteFunc(part.Requests, func(_ string, q *Request) bool { return out(q.Fact) })
+	part.Calls = slices.DeleteFunc(slices.Clone(s.Calls), func(q *Call) bool { return out(q.Fact) })
+	part.Prompts = slices.DeleteFunc(slices.Clone(s.Prompts), func(p *Prompt) bool { return out(p.Fact) })
+	part.Turns = slices.DeleteFunc(slices.Clone(s.Turns), func(t *Turn) bool { return out(t.Fact) })
 	return &part
 }
 
 // Dirs are the folders that the session and its subagents worked in, as far as rows name them.
 func (s *Session) Dirs() []string {
 	dirs := make(map[string]bool)
-	s.Each(func(f *Fact) { dirs[f.Dir] = true })
-	for _, q := range s.Calls {
-		dirs[q.DoneIn] = true
-	}
-	for _, t := range s.Turns {
-		dirs[t.LastIn] = true
-	}
+	s.Each(func(f *Fact) { dirs[f.Dir], dirs[f.EndDir] = true, true })
 	delete(dirs, "")
 	return slices.Collect(maps.Keys(dirs))
 }
 
 // Hide has these turns and the calls without the ends that are of folders which are off: whether
 // such a turn has a run, and how it or such a call ended, is not known.
-func (s *Session) Hide(turns []*Turn, off func(dir string) bool) {
+func (s *Session) Hide(turns []*Turn, off map[string]bool) {
 	s.Turns = nil
 	for _, t := range turns {
-		if off(t.Dir) || off(t.LastIn) {
+		if off[t.Dir] || off[t.EndDir] {
 			hidden := *t
-			hidden.key, hidden.Unclear = "", true
+			hidden.key, hidden.Answered, hidden.Unclear = "", false, true
 			t = &hidden
 		}
 		s.Turns = append(s.Turns, t)
 	}
-	for id, q := range s.Calls {
-		if off(q.DoneIn) {
+	for i, q := range s.Calls {
+		if off[q.EndDir] {
 			hidden := *q
 			hidden.Hidden = true
-			s.Calls[id] = &hidden
+			s.Calls[i] = &hidden
 		}
 	}
 }
 
 // adopt gives the work of a thread that a subagent began to the session of that one, and that
-// of a file which ends as a subagent does to the session that began before it.
+// of a file which ends as a subagent does to the session that began before it. The file of a thread
+// whose parent's file is gone is a session by itself.
 func adopt(files []*file) {
-	parents, began := make(map[string]string), make(map[string]time.Time)
+	parents, began, owned := make(map[string]string), make(map[string]time.Time), make(map[string]bool)
 	for _, r := range files {
 		if s := r.sessions[r.session]; s != nil && (began[r.session].IsZero() || s.Began.Before(began[r.session])) {
 			began[r.session] = s.Began
@@ -109,24 +104,25 @@ func adopt(files []*file) {
 			delete(r.sessions, r.session)
 			r.sessions[id] = s
 		}
-	}
-}
-
-// alone makes the file of a thread whose parent's file is gone a session by itself.
-func (r *file) alone(owned map[string]bool) {
-	for id, s := range r.sessions {
-		if !r.sub || r.owner == "" || owned[id] {
-			continue
+		for id, s := range r.sessions {
+			owned[id] = owned[id] || s.owned
 		}
-		s.Each(func(f *Fact) {
-			if f.Agent == r.owner {
-				f.Agent, f.sub = "", false
+	}
+	for _, r := range files {
+		for id, s := range r.sessions {
+			if !r.sub || r.owner == "" || owned[id] {
+				continue
 			}
-			f.Held = nil
-		})
-		delete(r.sessions, id)
-		s.owned, s.holders = true, nil
-		r.sessions[r.owner] = s
+			s.Each(func(f *Fact) {
+				if f.Agent == r.owner {
+					f.Agent, f.sub = "", false
+				}
+				f.Held = nil
+			})
+			delete(r.sessions, id)
+			s.owned, s.holders = true, nil
+			r.sessions[r.owner] = s
+		}
 	}
 }
 
@@ -153,22 +149,25 @@ func (out *Reading) merge(id string, s *Session) {
 		out.Sessions[id] = s
 		return
 	}
-	for id, q := range s.Requests {
-		old.addRequest(s.rank[0], id, q)
+	for _, q := range s.Requests {
+		old.addRequest(s.rank[0], q)
 	}
-	for key, c := range s.Calls {
-		id := CallID(key)
-		if have := old.copyOf(id, c); have != nil {
-			have.shared(c.Agent)
-			have.copied = have.copied && c.copied
-			have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
-			have.Name = cmp.Or(have.Name, c.Name)
-			if have.File == "" {
-				have.Fact = c.Fact
-			}
+	for _, c := range s.Calls {
+		same := func(one *Call) bool { return c.File == "" || one.File == "" || c.copies(&one.Fact) }
+		i := slices.IndexFunc(old.calls[c.ID], same)
+		if i < 0 {
+			old.addCall(c)
 			continue
 		}
-		old.addCall(id, c)
+		have := old.calls[c.ID][i]
+		have.shared(c.Agent)
+		have.copied = have.copied && c.copied
+		have.Answered, have.Status = have.Answered || c.Answered, max(have.Status, c.Status)
+		have.Name = cmp.Or(have.Name, c.Name)
+		if have.File == "" {
+			c.EndDir = have.EndDir
+			have.Fact = c.Fact
+		}
 	}
 	for _, p := range s.Prompts {
 		old.addPrompt(s.rank[1], p)
@@ -180,16 +179,6 @@ func (out *Reading) merge(id string, s *Session) {
 		old.Began = s.Began
 	}
 	old.Ended = later(old.Ended, s.Ended)
-}
-
-// copyOf is the call that one with an id is a copy of, nil if there is none.
-func (s *Session) copyOf(id string, c *Call) *Call {
-	for n := range s.times[id] {
-		if have := s.Calls[callKey(id, n+1)]; c.File == "" || have.File == "" || c.copies(id, &have.Fact) {
-			return have
-		}
-	}
-	return nil
 }
 
 // shared notes that another agent's file has it as well, so that it may be of either.
@@ -206,8 +195,8 @@ const shortID = 12
 var numbered = regexp.MustCompile(`:\d{1,5}$`)
 
 // copies reports that two calls with one id are the same.
-func (f *Fact) copies(id string, other *Fact) bool {
-	return len(id) > shortID && !numbered.MatchString(id) || f.At.Equal(other.At) || f.copied || other.copied
+func (f *Fact) copies(other *Fact) bool {
+	return len(f.ID) > shortID && !numbered.MatchString(f.ID) || f.At.Equal(other.At) || f.copied || other.copied
 }
 
 // orphans gives sessions whose own file is gone to the first one with a copy.
@@ -285,14 +274,15 @@ func (out *Reading) once() {
 				return f.copied == copied && key != "" && !alone && again(seen, id, key, f)
 			}
 			maps.DeleteFunc(s.Requests, func(key string, q *Request) bool { return q.copied == copied && again(requests, id, key, &q.Fact) })
-			maps.DeleteFunc(s.Calls, func(key string, c *Call) bool {
+			s.Calls = slices.DeleteFunc(s.Calls, func(c *Call) bool {
+				key := fmt.Sprint(c.ID, "\n", c.nth)
 				switch first := calls[key]; {
 				case c.copied != copied:
 					return false
 				case c.File == "":
-					s.Results[CallID(key)] = true
+					s.Results[c.ID] = true
 					return true
-				case first != nil && !c.copies(CallID(key), first):
+				case first != nil && !c.copies(first):
 					calls[key] = &c.Fact
 					return false
 				}

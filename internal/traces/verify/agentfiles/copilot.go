@@ -7,15 +7,6 @@ import (
 	"strings"
 )
 
-type copilotUsage struct {
-	Model, APICallID                                             string
-	InputTokens, OutputTokens, CacheReadTokens, CacheWriteTokens float64
-}
-
-func (u *copilotUsage) request() Request {
-	return counted(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens)
-}
-
 type copilotRow struct {
 	Type, ID, Timestamp, AgentID string
 	Data                         struct {
@@ -27,10 +18,10 @@ type copilotRow struct {
 		Error          struct{ Code string }
 		ShellExecution struct{ ExitCode int }
 		Result         struct{ Content ends }
-		Usage          copilotUsage
+		Usage          usage
 		Output         struct{ Decision, Reason string }
 		ToolRequests   []struct{ ToolCallID, Name string }
-		ModelMetrics   map[string]struct{ Usage copilotUsage }
+		ModelMetrics   map[string]struct{ Usage usage }
 	}
 }
 
@@ -110,7 +101,7 @@ func (c *copilotFile) take(row *copilotRow) {
 	case "session.error":
 		// Others are of the program.
 		if c.agent == "" && d.ErrorType != "mcp" && d.ErrorType != "model" {
-			c.finish(c.failed || !c.answered)
+			c.finish(c.turn.Failed || !c.turn.Answered)
 		}
 	case "abort":
 		c.interrupt()

@@ -13,12 +13,12 @@ func TestACopilotThatWasKilled(t *testing.T) {
 		head + `"tool.execution_complete","data":{"toolCallId":"t","success":true,"result":{"content":"no\n<exited with exit code 2>"}}}` + "\n"
 	for text, want := range map[string]bool{answer + shutdown: false, answer + shutdown + answer: true, answer + shutdown + answer + shutdown: false, answer: false} {
 		write(t, home, ".copilot/session-state/s/events.jsonl", text+call)
-		got, err := Read(t.Context(), "copilot-cli", EnvOf(home, nil))
+		got, err := Read(t.Context(), "copilot-cli", Env{Home: home})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := got.Sessions["s"]; s.Unsummed != want || s.Calls["t"].Status != Failed {
-			t.Errorf("unsummed %t, want %t; the call is %v", s.Unsummed, want, s.Calls["t"].Status)
+		if s := got.Sessions["s"]; s.Unsummed != want || s.calls["t"][0].Status != Failed {
+			t.Errorf("unsummed %t, want %t; the call is %v", s.Unsummed, want, s.calls["t"][0].Status)
 		}
 	}
 }
@@ -28,7 +28,7 @@ func TestErrorsOfACopilotTurn(t *testing.T) {
 	home := t.TempDir()
 	const failed = `{"timestamp":"2026-01-01T00:00:02Z","type":"session.error","data":{"errorType":"model_call"}}` + "\n"
 	write(t, home, ".copilot/session-state/s/events.jsonl", `{"timestamp":"2026-01-01T00:00:01Z","type":"user.message","data":{"content":"go"}}`+"\n"+failed+failed)
-	got, err := Read(t.Context(), "copilot-cli", EnvOf(home, nil))
+	got, err := Read(t.Context(), "copilot-cli", Env{Home: home})
 	if err != nil {
 		t.Fatal(err)
 	}

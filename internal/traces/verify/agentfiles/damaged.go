@@ -54,6 +54,9 @@ func (r *file) tear() {
 	r.torn = nil
 }
 
+// maxTries is how many places of a torn line are tried as the begin of a row.
+const maxTries = 64
+
 const noObject = "it is no JSON object"
 
 // valuesOf splits a text into the JSON values that it is made of, none if it is not all JSON;

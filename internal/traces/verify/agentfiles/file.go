@@ -38,13 +38,9 @@ type file struct {
 	at      time.Time
 	// agent is the subagent whose row it is.
 	agent string
-	// turn is that of the newest prompt, nil once it has ended. answered reports that the
-	// model has given its last answer, failed that this is an error, cut that the user
-	// interrupted it. ended reports a row that says that the turn has ended.
-	turn                         *Turn
-	answered, failed, cut, ended bool
-	// unclear reports that how the turn ended is not said.
-	unclear bool
+	// turn is that of the newest prompt. first is none: it has what comes before a prompt.
+	turn  *Turn
+	first Turn
 	// unknown are the rows of kinds that are not known.
 	unknown []Unknown
 	// sub reports a subagent's file, copied that the row is a copy of one of another file,
@@ -62,14 +58,14 @@ type file struct {
 
 func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
 	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int), dirs: make(map[string]string)}
-	if ctx.Err() != nil {
-		return r
+	r.turn = &r.first
+	err := ctx.Err()
+	if err == nil {
+		err = r.read(ctx, f, buffer)
 	}
-	err := r.read(ctx, f, buffer)
 	if err != nil {
 		r.skip(0, "it cannot be read: "+err.Error())
 	}
-	r.end()
 	return r
 }
 
@@ -254,10 +250,11 @@ func (r *file) request(rank int, id, model string, q Request) {
 	r.works()
 	s := r.of()
 	q.Fact, q.Model = r.fact(), model
-	s.addRequest(rank, cmp.Or(id, fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line)), &q)
+	q.ID = cmp.Or(id, fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line))
+	s.addRequest(rank, &q)
 }
 
-func (s *Session) addRequest(rank int, id string, q *Request) {
+func (s *Session) addRequest(rank int, q *Request) {
 	if rank > s.rank[0] {
 		s.rank[0] = rank
 		maps.DeleteFunc(s.Requests, func(_ string, q *Request) bool { return !q.lost() })
@@ -265,9 +262,9 @@ func (s *Session) addRequest(rank int, id string, q *Request) {
 	if rank < s.rank[0] && !q.lost() {
 		return
 	}
-	old := s.Requests[id]
+	old := s.Requests[q.ID]
 	if old == nil {
-		s.Requests[id] = q
+		s.Requests[q.ID] = q
 		return
 	}
 	old.shared(q.Agent)
@@ -288,58 +285,51 @@ func (q *Request) lost() bool { return q.Failed && q.Input+q.Output == 0 }
 // failure adds a request that failed.
 func (r *file) failure(id string) {
 	q := &Request{Fact: r.fact(), Failed: true}
-	r.of().addRequest(r.of().rank[0], id, q)
+	q.ID = id
+	r.of().addRequest(r.of().rank[0], q)
 }
 
 // call adds a call of a tool, or returns the one that is known.
 func (r *file) call(id, name string) *Call {
 	c, f := r.of().newest(id, r.agent), r.fact()
-	if c == nil || c.File != "" && r.over(c) && !f.copies(id, &c.Fact) {
+	f.ID = id
+	// One of the same id as a known one is another if that has ended, or is of another agent or turn.
+	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !f.copies(&c.Fact) {
 		r.works()
 		c = &Call{Fact: f}
-		r.of().addCall(id, c)
+		r.of().addCall(c)
 	}
 	c.Name = cmp.Or(c.Name, name)
 	return c
 }
 
-// over reports that a call of the same id as a known one is another: that has ended, or is of
-// another agent or turn.
-func (r *file) over(c *Call) bool {
-	return c.Answered || c.Agent != r.agent || r.turn != nil && c.At.Before(r.turn.At)
-}
-
 // newest is the last call with an id: of an agent, else of any. It is nil if there is none.
 func (s *Session) newest(id, agent string) *Call {
-	for n := s.times[id]; n > 0; n-- {
-		if c := s.Calls[callKey(id, n)]; c.Agent == agent {
+	all := s.calls[id]
+	for _, c := range slices.Backward(all) {
+		if c.Agent == agent {
 			return c
 		}
 	}
-	return s.Calls[callKey(id, s.times[id])]
-}
-
-func (s *Session) addCall(id string, c *Call) {
-	s.times[id]++
-	s.Calls[callKey(id, s.times[id])] = c
-}
-
-// callKey is the key of a call by its number among those with its id.
-func callKey(id string, n int) string {
-	if n > 1 {
-		return fmt.Sprintf("%s\n%d", id, n)
+	if len(all) == 0 {
+		return nil
 	}
-	return id
+	return all[len(all)-1]
+}
+
+func (s *Session) addCall(c *Call) {
+	c.nth = len(s.calls[c.ID])
+	s.Calls, s.calls[c.ID] = append(s.Calls, c), append(s.calls[c.ID], c)
 }
 
 // works notes a request or a call: of the main agent, it belongs to the turn.
 func (r *file) works() {
-	if r.turn == nil || r.agent != "" || r.sub {
+	if r.agent != "" || r.sub {
 		return
 	}
 	r.turn.Work++
-	if r.ended {
-		r.turn.Breaks, r.ended = append(r.turn.Breaks, Break{r.turn.Last, r.at}), false
+	if r.turn.ended {
+		r.turn.Breaks, r.turn.ended = append(r.turn.Breaks, Break{r.turn.Last, r.at}), false
 	}
 	r.lasts()
 }
@@ -349,17 +339,17 @@ func (r *file) result(id string, status Status) {
 	c := r.of().newest(id, r.agent)
 	if c == nil {
 		c = &Call{Fact: r.fact()}
-		c.File = "" // a result alone is no call
-		r.of().addCall(id, c)
+		c.ID, c.File = id, "" // a result alone is no call
+		r.of().addCall(c)
 	}
-	c.Answered, c.Done, c.DoneIn, c.Status = true, r.at, r.dir(), max(c.Status, status)
+	c.Answered, c.Done, c.EndDir, c.Status = true, r.at, r.dir(), max(c.Status, status)
 	r.lasts()
 }
 
 // lasts notes that the turn has lasted up to the row that is read.
 func (r *file) lasts() {
-	if r.turn != nil && r.agent == "" && !r.sub && r.at.After(r.turn.Last) {
-		r.turn.Last, r.turn.LastIn = r.at, r.dir()
+	if r.agent == "" && !r.sub && r.at.After(r.turn.Last) {
+		r.turn.Last, r.turn.EndDir = r.at, r.dir()
 	}
 }
 
@@ -374,11 +364,25 @@ const maxPrompt = 400
 
 // typedIn returns what was typed, which the host may have put into an element.
 func typedIn(text string) string {
-	if _, inner, found := strings.Cut(text, "<user_input"); found {
-		_, inner, _ = strings.Cut(inner, ">")
-		text, _, _ = strings.Cut(inner, "</user_input")
+	if strings.Contains(text, "<user_input") {
+		text, _ = element(text, "user_input")
 	}
 	return text
+}
+
+// element returns what is in the first element of a name, or of those that begin with it, and
+// what follows that.
+func element(text, name string) (inner, rest string) {
+	_, rest, _ = strings.Cut(text, "<"+name)
+	_, rest, _ = strings.Cut(rest, ">")
+	inner, rest, _ = strings.Cut(rest, "</"+name)
+	_, rest, _ = strings.Cut(rest, ">")
+	return inner, rest
+}
+
+// begins reports a text with one of the beginnings.
+func begins(text string, with []string) bool {
+	return slices.ContainsFunc(with, func(start string) bool { return strings.HasPrefix(text, start) })
 }
 
 // typed notes a prompt that begins no turn.
@@ -389,7 +393,7 @@ func (r *file) typed(rank int, key, text string) {
 // kind counts a row, an item or a part of a kind that is not among those of a place, unless it
 // is empty.
 func (r *file) kind(place, kind string, raw []byte) {
-	if kind == "" || kinds()[place][kind] {
+	if kind == "" || kinds()[[2]string{place, kind}] {
 		return
 	}
 	if _, part, found := strings.Cut(place, " "); found {
@@ -430,32 +434,23 @@ func (s *Session) addPrompt(rank int, p *Prompt) {
 	s.Prompts = append(s.Prompts, p)
 }
 
-// begin begins a turn, which has a key if a person typed its prompt, and end ends the last
-// one of the file.
+// begin begins a turn, which has a key if a person typed its prompt.
 func (r *file) begin(key string) {
-	r.end()
-	r.turn, r.answered, r.failed, r.cut, r.ended, r.unclear = &Turn{Fact: r.fact(), Last: r.at, LastIn: r.dir(), key: key}, false, false, false, false, false
+	r.turn = &Turn{Fact: r.fact(), Last: r.at, key: key}
+	r.turn.EndDir = r.dir()
 	s := r.of()
 	s.Turns = append(s.Turns, r.turn)
 }
 
-func (r *file) end() {
-	if r.turn != nil {
-		r.turn.Unclear = r.unclear && !r.answered
-		r.turn.Answered, r.turn.Failed, r.turn.Cut = r.answered, r.failed && r.answered, r.cut && !r.answered
-	}
-	r.turn = nil
-}
-
 // says notes an answer: one that asks for nothing more may end the turn.
 func (r *file) says(done bool) {
-	r.answered, r.failed = done, false
+	r.turn.Answered, r.turn.Failed = done, false
 	r.lasts()
 }
 
 // within begins a turn for a file that begins within one.
 func (r *file) within() {
-	if r.turn == nil {
+	if r.turn == &r.first {
 		r.begin("")
 	}
 }
@@ -472,13 +467,13 @@ func rows[T any](r *file, take func(row *T, line []byte)) func([]byte) {
 
 // interrupt notes that the user interrupted the turn.
 func (r *file) interrupt() {
-	r.answered, r.failed, r.cut, r.ended = false, false, true, true
+	r.turn.Answered, r.turn.Failed, r.turn.Cut, r.turn.ended = false, false, true, true
 	r.lasts()
 }
 
 // finish notes an end of the turn: an answer, or an error.
 func (r *file) finish(failed bool) {
-	r.answered, r.failed, r.ended = true, failed, true
+	r.turn.Answered, r.turn.Failed, r.turn.ended = true, failed, true
 	r.lasts()
 }
 

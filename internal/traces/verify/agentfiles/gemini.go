@@ -3,7 +3,6 @@ package agentfiles
 import (
 	"cmp"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -54,15 +53,14 @@ func geminiTask(row *geminiRow) bool {
 	if len(row.Messages) == 0 {
 		return false
 	}
-	text := joined(blocks(row.Messages[0].Content))
-	return slices.ContainsFunc(geminiTasks, func(start string) bool { return strings.HasPrefix(text, start) })
+	return begins(joined(blocks(row.Messages[0].Content)), geminiTasks)
 }
 
 // geminiTasks are the beginnings of the tasks of agents that have no kind, and geminiWords of
 // what the program itself writes as a user.
 var (
 	geminiTasks = []string{"Your task is to do a deep investigation of the codebase", "Your task is to answer the following question about Gemini CLI"}
-	geminiWords = []string{"System: Potential loop detected.", "You have exceeded the time limit"}
+	geminiWords = []string{"You have exceeded the time limit"}
 )
 
 // gemini takes a row, and those in it.
@@ -74,14 +72,13 @@ func (r *file) gemini(row *geminiRow, line []byte) {
 		r.of() // may be older than the first request
 		r.unauthorized(row.Content)
 		text := joined(blocks(row.Content))
-		begins := func(start string) bool { return strings.HasPrefix(text, start) }
 		switch {
 		case r.sub || hostText(text):
-		case begins("System: Potential loop detected."):
-			r.unclear = true // the program may end the turn
-		case begins("User steering update"):
+		case strings.HasPrefix(text, "System: Potential loop detected."):
+			r.turn.Unclear = true // the program may end the turn
+		case strings.HasPrefix(text, "User steering update"):
 			r.typed(1, row.ID, typedIn(text))
-		case !slices.ContainsFunc(geminiWords, begins):
+		case !begins(text, geminiWords):
 			r.prompt(1, row.ID, text)
 		}
 	case "gemini", "qwen":
@@ -104,7 +101,7 @@ func (r *file) gemini(row *geminiRow, line []byte) {
 			r.says(len(row.ToolCalls) == 0)
 		}
 	case "error":
-		r.answered, r.unclear = false, true
+		r.turn.Answered, r.turn.Unclear = false, true
 		r.lasts()
 	case "info":
 		if unquoted(row.Content) == "Request cancelled." {
@@ -136,12 +133,10 @@ func (r *file) unauthorized(content jsontext.Value) {
 // of its output, below what it printed itself, which is shown.
 func geminiStatus(status, text, shown string) Status {
 	switch {
-	case status == "error" && strings.HasPrefix(text, "Tool execution blocked"):
+	case status == "cancelled" || status == "error" && strings.HasPrefix(text, "Tool execution blocked"):
 		return Denied
 	case status == "error":
 		return Bad
-	case status == "cancelled":
-		return Denied
 	}
 	_, code, _ := strings.Cut(text[max(0, strings.LastIndex(text, `\nExit Code: `)):], `\nExit Code: `)
 	code, _, more := strings.Cut(code, `\n`)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 func write(t *testing.T, home, path, text string) {
@@ -40,7 +40,7 @@ func TestUnknownKindsAreCounted(t *testing.T) {
 				text = "[" + file.row + more + "," + file.row + more + "]"
 			}
 			write(t, home, file.path, text)
-			got, err := Read(t.Context(), host, EnvOf(home, nil))
+			got, err := Read(t.Context(), host, Env{Home: home})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,9 +65,9 @@ func TestLinkedFoldersAreReadOnce(t *testing.T) {
 			skip.Elsewhere(t, "no links: %v", err)
 		}
 	}
-	env := EnvOf(home, func(key string) string {
+	env := Env{Home: home, Getenv: func(key string) string {
 		return map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(home, "elsewhere") + "/"}[key]
-	})
+	}}
 	got, err := Read(t.Context(), "claude-code", env)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestWhatAKilledWriterLeftIsAPart(t *testing.T) {
 	} {
 		home := t.TempDir()
 		write(t, home, ".claude/projects/-w/s.jsonl", text)
-		got, err := Read(t.Context(), "claude-code", EnvOf(home, nil))
+		got, err := Read(t.Context(), "claude-code", Env{Home: home})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,24 +73,25 @@ func readOpencode(ctx context.Context, r *file) error {
 	defer func() { _ = db.Close() }() // read only
 	tables := make(map[string]bool)
 	c.first = make(map[string]string)
-	if err := each(ctx, db, `SELECT name, '', 0 FROM sqlite_master`, func(name, _ string, _ float64) { tables[name] = true }); err != nil {
+	err = each(ctx, db, `SELECT name, '', '', '', 0 FROM sqlite_master`, func(name, _, _, _ string, _ float64) { tables[name] = true })
+	if err != nil {
 		return err
 	}
 	sessions := "session"
 	if !tables[sessions] && tables["session_v2"] {
 		sessions = "session_v2"
 	}
-	session := func(id, parent string, at float64) { c.parents[id], c.created[id] = parent, at }
+	session := func(id, parent, _, _ string, at float64) { c.parents[id], c.created[id] = parent, at }
 	for _, t := range []struct {
 		table, query string
-		visit        func(x, y string, at float64)
+		visit        func(session, id, kind, data string, at float64)
 	}{
-		{"session_v2", `SELECT id, coalesce(parent_id, ''), time_created FROM session_v2`, session},
-		{"session", `SELECT id, coalesce(parent_id, ''), time_created FROM session`, session},
-		{"message", `SELECT session_id, m.id || char(10) || data, m.time_created FROM message m LEFT JOIN ` + sessions + ` s ON s.id = session_id
+		{"session_v2", `SELECT id, coalesce(parent_id, ''), '', '', time_created FROM session_v2`, session},
+		{"session", `SELECT id, coalesce(parent_id, ''), '', '', time_created FROM session`, session},
+		{"message", `SELECT session_id, m.id, '', data, m.time_created FROM message m LEFT JOIN ` + sessions + ` s ON s.id = session_id
 			ORDER BY s.time_created, session_id, m.time_created, m.id`, c.message},
-		{"part", `SELECT session_id, message_id || char(10) || data, time_created FROM part ORDER BY message_id, id`, c.part},
-		{"session_message", `SELECT session_id, id || char(10) || type || char(10) || data, time_created FROM session_message ORDER BY session_id, seq`, c.message2},
+		{"part", `SELECT session_id, message_id, '', data, time_created FROM part ORDER BY message_id, id`, c.part},
+		{"session_message", `SELECT session_id, id, type, data, time_created FROM session_message ORDER BY session_id, seq`, c.message},
 	} {
 		if !tables[t.table] && (t.table != "message" && t.table != "session" || tables["session_v2"]) {
 			continue
@@ -129,8 +130,8 @@ func (c *opencodeFile) older() error {
 		}
 	}
 	each("message", s.ID, func(id, text string) {
-		c.message(s.ID, id+"\n"+text, 0)
-		each("part", id, func(_, text string) { c.part(s.ID, id+"\n"+text, float64(c.at.UnixMilli())) })
+		c.message(s.ID, id, "", text, 0)
+		each("part", id, func(_, text string) { c.part(s.ID, id, "", text, float64(c.at.UnixMilli())) })
 	})
 	return err
 }
@@ -146,19 +147,23 @@ func (c *opencodeFile) turnOf(session string) (sub bool) {
 	return sub
 }
 
-func (c *opencodeFile) message(session, text string, at float64) {
-	id, data, _ := strings.Cut(text, "\n")
+// message adds a message. Its kind is its role in opencode 2, empty in others.
+func (c *opencodeFile) message(session, id, kind, data string, at float64) {
+	c.kind("opencode messages", kind, []byte(data))
 	m := value[opencodeMessage]([]byte(data))
+	m.Role = cmp.Or(kind, m.Role)
 	if m.Role == "" && !jsontext.Value(data).IsValid(lenient) {
 		c.skipPart(0, "message "+id+" is no JSON object")
 	}
 	c.add(session, id, &m, at)
+	if kind == "user" && !c.subs[id] {
+		c.typed(1, id, m.Text)
+	}
 }
 
 func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 	if c.current != session {
-		c.end()
-		c.current = session
+		c.turn, c.current = new(Turn), session
 	}
 	sub := c.turnOf(session)
 	when := cmp.Or(m.Time.Created, at)
@@ -186,27 +191,13 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 	case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
 		c.interrupt()
 	case m.Role == "assistant":
-		c.answered, c.failed = m.Finish == "stop" || m.Finish == "length" || m.Error != nil, m.Error != nil
-		c.answered = c.answered || m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // a command of the user's
+		c.turn.Answered, c.turn.Failed = m.Finish == "stop" || m.Finish == "length" || m.Error != nil, m.Error != nil
+		c.turn.Answered = c.turn.Answered || m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // a command of the user's
 		c.lasts()
 	}
 }
 
-// message2 adds a message of opencode 2.
-func (c *opencodeFile) message2(session, text string, at float64) {
-	id, rest, _ := strings.Cut(text, "\n")
-	kind, data, _ := strings.Cut(rest, "\n")
-	c.kind("opencode messages", kind, []byte(data))
-	m := value[opencodeMessage]([]byte(data))
-	m.Role = kind
-	c.add(session, id, &m, at)
-	if kind == "user" && !c.subs[id] {
-		c.typed(1, id, m.Text)
-	}
-}
-
-func (c *opencodeFile) part(session, text string, at float64) {
-	id, data, _ := strings.Cut(text, "\n")
+func (c *opencodeFile) part(session, id, _, data string, at float64) {
 	p := value[opencodePart]([]byte(data))
 	c.turnOf(session)
 	if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
@@ -239,20 +230,20 @@ func opencodeStatus(failed bool, text string) Status {
 	return statusIf(failed)
 }
 
-// each visits the rows of a query, each with two texts and a time.
-func each(ctx context.Context, db *sql.DB, query string, visit func(x, y string, at float64)) error {
+// each visits the rows of a query, each with four texts and a time.
+func each(ctx context.Context, db *sql.DB, query string, visit func(session, id, kind, data string, at float64)) error {
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // read only
 	for rows.Next() {
-		var x, y string
+		var session, id, kind, data string
 		var at float64
-		if err := rows.Scan(&x, &y, &at); err != nil {
+		if err := rows.Scan(&session, &id, &kind, &data, &at); err != nil {
 			return err
 		}
-		visit(x, y, at)
+		visit(session, id, kind, data, at)
 	}
 	return rows.Err()
 }

@@ -39,20 +39,14 @@ type qwenRow struct {
 	}
 }
 
-// qwenAnswer is a request that no telemetry has reported yet.
-type qwenAnswer struct {
-	id string
-	*Request
-}
-
 // qwenFile is what is known of a session's file while it is read.
 type qwenFile struct {
 	*file
 	name string
 	// lead reports a row of the main agent, reported that telemetry has the answer that comes
-	// next, unreported are those that it lacks.
+	// next, unreported are the requests of those that it lacks.
 	lead, reported bool
-	unreported     []qwenAnswer
+	unreported     []*Request
 }
 
 func openQwen(r *file) func([]byte) {
@@ -139,14 +133,15 @@ func qwenStatus(row *qwenRow, failed bool) Status {
 func (c *qwenFile) used(row *qwenRow) {
 	if u := row.UsageMetadata; u != nil && !(c.lead && c.reported) {
 		c.works()
-		q := counted(u.PromptTokenCount, withThoughts(u.PromptTokenCount, u.CandidatesTokenCount, u.ThoughtsTokenCount, u.TotalTokenCount), u.CachedContentTokenCount, 0)
+		q := qwenCounts(u.PromptTokenCount, u.CandidatesTokenCount, u.ThoughtsTokenCount, u.TotalTokenCount, u.CachedContentTokenCount)
 		q.Fact, q.Model = c.fact(), row.Model
+		q.ID = row.UUID
 		rank := 1
 		if c.lead {
 			rank = max(1, c.of().rank[0])
-			c.unreported = append(c.unreported, qwenAnswer{row.UUID, &q})
+			c.unreported = append(c.unreported, &q)
 		}
-		c.of().addRequest(rank, row.UUID, &q)
+		c.of().addRequest(rank, &q)
 	}
 	c.reported = c.reported && !c.lead
 }
@@ -169,33 +164,29 @@ func (c *qwenFile) telemetry(row *qwenRow) {
 		if c.agent == "" {
 			c.finish(true)
 		}
-	case e.Name == "qwen-code.tool_call" && older && !c.hasFile(c.agent):
+	case e.Name == "qwen-code.tool_call" && older && !is(filepath.Join(filepath.Dir(filepath.Dir(c.path)), "subagents", c.session, "agent-"+filepath.Base(c.agent)+".jsonl"), false):
+		// Newer versions write a file for a subagent, which has its calls.
 		id := cmp.Or(e.CallID, fmt.Sprintf("%s:%d", c.name, c.line))
 		c.call(id, e.FunctionName).Unnamed = e.CallID == ""
 		c.result(id, statusIf(!e.Success))
 	case e.Name == "qwen-code.api_response" && e.InputTokenCount != nil:
-		q := counted(*e.InputTokenCount, withThoughts(*e.InputTokenCount, e.OutputTokenCount, e.ThoughtsTokenCount, e.TotalTokenCount), e.CachedContentTokenCount, 0)
+		q := qwenCounts(*e.InputTokenCount, e.OutputTokenCount, e.ThoughtsTokenCount, e.TotalTokenCount, e.CachedContentTokenCount)
 		c.reported = c.reported || c.agent == ""
 		if n := len(c.unreported); c.agent == "" && n > 0 && c.unreported[n-1].Input == q.Input && c.unreported[n-1].Output == q.Output {
-			delete(c.of().Requests, c.unreported[n-1].id) // it came before its telemetry
+			delete(c.of().Requests, c.unreported[n-1].ID) // it came before its telemetry
 			c.unreported, c.reported = c.unreported[:n-1], false
 		}
 		c.request(2, cmp.Or(e.ResponseID, row.UUID), e.Model, q)
 		for _, a := range c.unreported {
-			c.of().addRequest(2, a.id, a.Request)
+			c.of().addRequest(2, a)
 		}
 	}
 }
 
-// hasFile reports that a subagent has a file, which has its calls: newer versions write one.
-func (c *qwenFile) hasFile(agent string) bool {
-	return is(filepath.Join(filepath.Dir(filepath.Dir(c.path)), "subagents", c.session, "agent-"+filepath.Base(agent)+".jsonl"), false)
-}
-
-// withThoughts is the output with the thoughts, which some versions count beside it.
-func withThoughts(input, output, thoughts, total float64) float64 {
+// qwenCounts is a request. Some versions count the thoughts beside the output.
+func qwenCounts(input, output, thoughts, total, cached float64) Request {
 	if total == input+output+thoughts {
-		return output + thoughts
+		output += thoughts
 	}
-	return output
+	return counted(input, output, cached, 0)
 }

@@ -17,8 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook"
 )
 
 // Recording is a session that a real agent had, as its hooks were given it, and
@@ -47,19 +46,19 @@ type file struct {
 // with an event that ends its run, so that all of it is delivered at once.
 var recorded = []struct{ name, host, payloads, arrival, session, files, home string }{
 	{
-		"classic Cline", cline.Host, "hook/cline/testdata/e2e-cli2/ok", "", "1795174833149",
+		"classic Cline", hook.HostCline, "hook/cline/testdata/e2e-cli2/ok", "", "1795174833149",
 		"internal/transcript/testdata/cli2/1795174833149", ".cline/data/tasks/1795174833149",
 	},
 	{
-		"Cline SDK", cline.Host, "hook/cline/testdata/e2e-cli3/tools", "", "1795174957841_0jeru",
+		"Cline SDK", hook.HostCline, "hook/cline/testdata/e2e-cli3/tools", "", "1795174957841_0jeru",
 		"internal/transcript/testdata/sdk/tools", ".cline/data/sessions",
 	},
 	{
-		"Claude Code, subagents", claude.Host, "hook/claude/testdata/session.ndjson", "", "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17",
+		"Claude Code, subagents", hook.HostClaude, "hook/claude/testdata/session.ndjson", "", "7c1f0e52-9a4d-4b63-8f21-5d0b6a2e9c17",
 		"internal/transcript/testdata/claude/2.1.240/projects", ".claude/projects",
 	},
 	{
-		"Claude Code, two turns", claude.Host, "hook/claude/testdata/e2e/tools-resume", "hook/claude/testdata/e2e/tools-resume/arrival.txt",
+		"Claude Code, two turns", hook.HostClaude, "hook/claude/testdata/e2e/tools-resume", "hook/claude/testdata/e2e/tools-resume/arrival.txt",
 		"eac41571-255c-464a-8441-dccbd98b3d7e", "internal/transcript/testdata/claude/tools-resume/projects", ".claude/projects",
 	},
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
@@ -34,7 +36,7 @@ type Report struct {
 type Findings struct {
 	// Untraced are sessions in the files without any trace: imports have them, or they are in a
 	// form that is not read.
-	Untraced []Session `json:"untold,omitempty"`
+	Untraced []Session `json:"untraced,omitempty"`
 	// Unread is what of the files is no row, Unknown what is of a kind that is not known.
 	Unread  []agentfiles.Unread  `json:"unread,omitempty"`
 	Unknown []agentfiles.Unknown `json:"unknown,omitempty"`
@@ -74,7 +76,7 @@ type Verifier struct {
 // or the context's.
 func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, error) {
 	rep := &Report{Traces: make([]Trace, len(sums))}
-	chosen := make(map[string]map[string][]*Trace) // by host and session
+	chosen := make(map[string][]*Trace) // by host
 	for i, t := range sums {
 		out := &rep.Traces[i]
 		*out = Trace{Trace: t.TraceID, Host: t.Host, Session: t.Session, Title: termtext.Line(t.Title)}
@@ -84,10 +86,7 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 		case t.Session == "":
 			out.Unverified = "the trace names no session"
 		default:
-			if chosen[t.Host] == nil {
-				chosen[t.Host] = make(map[string][]*Trace)
-			}
-			chosen[t.Host][t.Session] = append(chosen[t.Host][t.Session], out)
+			chosen[t.Host] = append(chosen[t.Host], out)
 		}
 	}
 	for _, host := range slices.Sorted(maps.Keys(chosen)) {
@@ -99,8 +98,12 @@ func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, e
 	return rep, nil
 }
 
-// host compares sessions of an agent.
-func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen map[string][]*Trace) error {
+// host compares the sessions of traces of an agent.
+func (v *Verifier) host(ctx context.Context, rep *Report, host string, traces []*Trace) error {
+	chosen := make(map[string][]*Trace) // by session
+	for _, t := range traces {
+		chosen[t.Session] = append(chosen[t.Session], t)
+	}
 	files, err := agentfiles.Read(ctx, host, v.Env)
 	if err != nil {
 		return err
@@ -127,15 +130,14 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen ma
 			rep.Sessions = append(rep.Sessions, s)
 		}
 	}
-	for id, traces := range chosen {
-		for _, t := range traces {
-			t.Calls, t.Requests = c.Sums[id].counts(t.Trace)
-			switch {
-			case c.Sums[id].empty():
-				t.Unverified = "the trace was removed meanwhile"
-			case slices.Contains(c.Gone, id):
-				t.Unverified = "the agent's files are gone"
-			}
+	for _, t := range traces {
+		switch {
+		case c.Sums[t.Session].empty():
+			t.Unverified = "the trace was removed meanwhile"
+		case slices.Contains(c.Gone, t.Session):
+			t.Unverified = "the agent's files are gone"
+		default:
+			t.Calls, t.Requests = c.Sums[t.Session].counts(t.Trace)
 		}
 	}
 	if v.All {
@@ -157,17 +159,15 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, chosen ma
 func (rep *Report) count() {
 	for i := range rep.Traces {
 		t := &rep.Traces[i]
-		if t.Unverified != "" {
+		rep.Calls, rep.Requests = rep.Calls+t.Calls, rep.Requests+t.Requests
+		switch {
+		case t.Unverified != "":
 			rep.Unverified++
-			t.Calls, t.Requests = 0, 0
 			continue
-		}
-		rep.Verified++
-		if len(t.Differences) > 0 {
+		case len(t.Differences) > 0:
 			rep.Different++
 		}
-		rep.Calls += t.Calls
-		rep.Requests += t.Requests
+		rep.Verified++
 	}
 	rep.Complete = rep.Different+rep.Unverified+len(rep.Sessions)+len(rep.Unread) == 0 && !weighty(rep.Unknown)
 }
@@ -199,4 +199,131 @@ func scrub(clean func(string) string, v reflect.Value) {
 			}
 		}
 	}
+}
+
+// maxUnread bounds the places that were not read which are shown to people.
+const maxUnread = 10
+
+// unread names the places that were not read, unknown the kinds that are not known.
+func (f *Findings) unread(line func(name, text string)) {
+	for i, u := range f.Unread {
+		if i == maxUnread {
+			line("not read", fmt.Sprintf("and %d more places (--json has them)", len(f.Unread)-i))
+			return
+		}
+		line("not read", termtext.Value(u.String()))
+	}
+}
+
+func (f *Findings) unknown(line func(name, text string)) {
+	for _, u := range f.Unknown {
+		line("not known", termtext.Value(u.String()))
+	}
+}
+
+// Text shows the report to people, width columns wide if that is not zero.
+func (rep *Report) Text(width int) string {
+	var b strings.Builder
+	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
+	below := func(lines ...string) {
+		for _, text := range lines {
+			printf("    %s\n", termtext.Fold(termtext.Value(text), 4, width))
+		}
+	}
+	for i := range rep.Traces {
+		t := &rep.Traces[i]
+		mark, counts := "✓", ""
+		var lines []string
+		for _, d := range t.Differences {
+			lines, mark = append(lines, d.String()), "✗"
+		}
+		switch {
+		case t.Unverified != "":
+			lines, mark = []string{"cannot verify: " + t.Unverified}, "?"
+		case len(lines) == 0:
+			counts = "  " + countsText(t.Calls, t.Requests)
+		}
+		head := mark + " " + t.Trace[:min(8, len(t.Trace))] + "  "
+		title := termtext.Value(t.Title)
+		if width > 0 {
+			title = termtext.CutWidth(title, max(10, width-termtext.Width(head+counts)), "…")
+		}
+		printf("%s\n", head+title+counts)
+		below(lines...)
+	}
+	for _, s := range rep.Sessions {
+		printf("✗ session %s: a second reading of all its files\n", termtext.Value(s.Session))
+		for _, d := range s.Differences {
+			below(d.String())
+		}
+	}
+	for _, u := range rep.Untraced {
+		printf("? session %s: no trace\n", termtext.Value(u.Session))
+		below(u.Differences[0].String())
+	}
+	line := func(name, text string) { printf("? %s: %s\n", name, text) }
+	rep.unread(line)
+	rep.unknown(line)
+	if rep.Private > 0 {
+		printf("? %s in private folders were not compared\n", termtext.Plural(rep.Private, "request"))
+	}
+	sum := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
+	if rep.Verified > 0 {
+		sum += ": " + countsText(rep.Calls, rep.Requests) + "; "
+		switch {
+		case rep.Different > 0:
+			sum += termtext.Plural(rep.Different, "trace") + " with differences"
+		case len(rep.Sessions) > 0:
+			sum += termtext.Plural(len(rep.Sessions), "session") + " with differences"
+		default:
+			sum += "no difference"
+		}
+	}
+	printf("\n%s\n", termtext.Fold(sum, 0, width))
+	return b.String()
+}
+
+func countsText(calls, requests int) string {
+	return termtext.Plural(calls, "call") + ", " + termtext.Plural(requests, "request")
+}
+
+// maxNamed bounds the ids that a difference names.
+const maxNamed = 5
+
+// String describes the difference to people.
+func (d Difference) String() string {
+	switch d.Kind {
+	case Missing:
+		if d.InTrace == "" {
+			return d.What + ": the trace lacks it" + d.place()
+		}
+	case Extra:
+		return d.What + ": the agent's files do not have it" + d.place()
+	case Double:
+		return d.What + ": more often in the trace than in the agent's files" + d.place()
+	case Order:
+		return d.What + ": in the trace " + d.InTrace + ", in the agent's files " + d.InFiles
+	}
+	return fmt.Sprintf("%s: %s: %s in the trace, %s in the agent's files%s", d.What, d.Kind, d.InTrace, d.InFiles, d.place())
+}
+
+// place names the file and the ids of a difference.
+func (d *Difference) place() string {
+	n, text := len(d.IDs), ""
+	if d.Trace != "" && n == 1 {
+		return "" // it is named
+	}
+	if n > 1 || n == 1 && !strings.HasSuffix(d.What, d.IDs[0]) {
+		text = " " + strings.Join(d.IDs[:min(n, maxNamed)], ", ")
+	}
+	if n > maxNamed {
+		text += fmt.Sprintf(" and %d more", n-maxNamed)
+	}
+	if d.File != "" {
+		text += " in " + filepath.Base(d.File)
+	}
+	if text == "" {
+		return ""
+	}
+	return " (" + text[1:] + ")"
 }

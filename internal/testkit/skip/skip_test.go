@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/hookspan/hookspan/internal/skip"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // recorder is a test that notes how it ended instead of ending.
@@ -41,7 +41,7 @@ func TestWhatIsLeftOutIsListed(t *testing.T) {
 		}
 	}
 	got, err := os.ReadFile(file)
-	line := "internal/skip TestX/row: no node here\n"
+	line := "internal/testkit/skip TestX/row: no node here\n"
 	if err != nil || string(got) != line+line {
 		t.Errorf("%v, listed:\n%s", err, got)
 	}
@@ -56,10 +56,10 @@ func TestARequiredTestFailsInsteadOfBeingLeftOut(t *testing.T) {
 	}{
 		{"nothing is required", "", "", false},
 		{"all are", "all", "", true},
-		{"all but others", list, "# a comment\ninternal/skip TestXY\ninternal/other TestX\n", true},
-		{"all but it", list, "internal/skip TestX\n", false},
-		{"all but its package", list, "internal/skip\n", false},
-		{"all but this row", list, "internal/skip TestX/row\n", false},
+		{"all but others", list, "# a comment\ninternal/testkit/skip TestXY\ninternal/other TestX\n", true},
+		{"all but it", list, "internal/testkit/skip TestX\n", false},
+		{"all but its package", list, "internal/testkit/skip\n", false},
+		{"all but this row", list, "internal/testkit/skip TestX/row\n", false},
 		{"a list that is not there", list + "x", "", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {

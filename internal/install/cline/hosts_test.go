@@ -6,7 +6,7 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 )
 
-func TestReachOf(t *testing.T) {
+func TestHostsOf(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		role    string
@@ -27,9 +27,9 @@ func TestReachOf(t *testing.T) {
 			r := &install.Report{Sites: []install.Site{
 				{Place: install.Place{Kind: tt.role}, Hooks: []install.Hook{{Event: "PreToolUse", State: tt.state}}},
 			}}
-			want := Reach{Editors: tt.editors, Any: tt.any, Foreign: tt.state == install.StateForeign}
-			if got := ReachOf(r, ""); got != want {
-				t.Errorf("got %+v, want %+v", got, want)
+			got := HostsOf(r, "")
+			if got.Guard() != tt.editors || got.Any() != tt.any || got.Foreign != (tt.state == install.StateForeign) {
+				t.Errorf("got %+v, guard %v, any %v", got, got.Guard(), got.Any())
 			}
 		})
 	}
