@@ -331,6 +331,15 @@ func (c *call) before(r *hook.ToolResult) bool {
 	return c.pre != nil && instantOf(r.At) < c.pre.at()-instant(agentLag)
 }
 
+// after reports that the call certainly began after a result. The end alone may be late.
+func (c *call) after(r *hook.ToolResult) bool {
+	lag := time.Millisecond // the precision of the files
+	if c.pre == nil {
+		lag = agentLag
+	}
+	return !r.At.IsZero() && r.At.Add(lag).Before(c.start.Time())
+}
+
 // distance is how little an end fits a call by the call's result: the time between them,
 // and more than any time if the outcomes differ or there is no result.
 func (c *call) distance(end *item) instant {
@@ -387,9 +396,10 @@ func (m *mapping) share(calls, all []*call, k resultKey) {
 	}
 	found := slices.Clone(m.results.free(k))
 	found = slices.DeleteFunc(found, func(r *hook.ToolResult) bool { return m.results.taken[r] })
-	// The id alone says little if it comes again.
-	if again := k.ID != "" && k.Name == "" && len(all)+len(m.results.by[k]) > 2; again || len(found) < len(calls) {
-		m.shareByTime(all, found)
+	// Without the input an id says little if it comes again.
+	again := k.ID != "" && k.Input == 0 && len(all)+len(found) > 2
+	if again || len(found) < len(calls) {
+		m.shareByTime(all, found, again)
 		return
 	}
 	more := len(found) - len(calls)
@@ -397,18 +407,23 @@ func (m *mapping) share(calls, all []*call, k resultKey) {
 		for ; more > 0 && c.before(found[0]); more-- {
 			found = found[1:] // that of a call which no hook reported
 		}
+		if k.ID != "" && k.Input == 0 && c.after(found[0]) {
+			continue // the id was that of a call which no hook reported
+		}
 		m.results.take(c, found[0])
 		found = found[1:]
 	}
 }
 
 // shareByTime gives each result to the call that had begun last before it, unless that has
-// one: of the other calls it is not known what became of them.
-func (m *mapping) shareByTime(calls []*call, found []*hook.ToolResult) {
+// one: of the other calls it is not known what became of them. If again is set, the model must
+// not have asked for the call later.
+func (m *mapping) shareByTime(calls []*call, found []*hook.ToolResult, again bool) {
 	calls = slices.Clone(calls)
 	slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
 	for _, r := range found {
-		if c, ok := hook.Newest(calls, r.At.Add(time.Millisecond), func(c *call) time.Time { return c.start.Time() }); ok && c.told == nil {
+		if c, ok := hook.Newest(calls, r.At.Add(time.Millisecond), func(c *call) time.Time { return c.start.Time() }); ok && c.told == nil &&
+			!(again && m.askedFor(r).After(c.start.Time())) {
 			m.results.take(c, r)
 		}
 	}
@@ -428,9 +443,7 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 			continue
 		}
 		r := *own
-		if at, ok := hook.Newest(m.files.asked[callKey{agent, r.ID}], r.At, itself); ok && r.Asked.IsZero() {
-			r.Asked = at
-		}
+		r.Asked = m.askedFor(own)
 		if r.Asked.IsZero() || asked[r.ID].Equal(r.Asked) {
 			continue
 		}
@@ -453,4 +466,11 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 	return out
 }
 
-func itself(t time.Time) time.Time { return t }
+// askedFor returns when the reply that asked for a call was complete, zero if that is not known.
+func (m *mapping) askedFor(r *hook.ToolResult) time.Time {
+	if !r.Asked.IsZero() {
+		return r.Asked
+	}
+	at, _ := hook.Newest(m.files.asked[callKey{r.Agent, r.ID}], r.At, func(t time.Time) time.Time { return t })
+	return at
+}

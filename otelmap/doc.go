@@ -9,4 +9,30 @@
 //
 // It does not promise that a run looks the same before and after it has ended:
 // only runs that have ended are meant to be sent.
+//
+// # From an event to a span
+//
+// The files in the order in which an event meets them, and what each decides:
+//
+//   - builder.go takes events in the order of the log. items.go decides which are copies of
+//     an earlier one, and cuts their texts; hookruns.go keeps the records of the user's hooks
+//     until the event is known that they are about.
+//   - segments.go decides to which run an event belongs: tasks.go for agents whose runs are
+//     tasks, turns.go for those that number their turns, background.go for the ends of
+//     subagents. runs.go is a run; carry.go and passed.go are what a later reader of the log
+//     must know of it.
+//   - files.go decides to which run an entry of the agent's files belongs, by the times in
+//     window.go and opening.go.
+//   - spans.go joins a run and its entries and plans its spans: their ids, parents and
+//     times. requests.go adds what hooks say of requests.
+//   - assign.go decides what belongs to one call: start, end, question, and the result in the
+//     files. tools.go bounds the call's time and plans its span, outcome.go decides how it
+//     ended, agents.go below which call a subagent hangs, folders.go where it worked.
+//   - The messages are made when they are asked for: root.go, llm.go and messages.go write
+//     those of agents and requests, tools.go those of calls, evidence.go says what is missing.
+//     attrs.go, arguments.go and ids.go write the parts.
+//
+// names.go has the names of attributes. Of what has been written, narrow.go, limits.go and
+// latest.go make other forms, and ends.go and waits.go read parts back. spanfor.go finds the
+// span of an event whose run is still open.
 package otelmap

@@ -17,6 +17,8 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/hook/gemini"
+	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/otlp/otlpjson"
 	"github.com/hookspan/hookspan/internal/testkit/agentstest"
@@ -31,12 +33,14 @@ var historyRows = []proof.Row{
 	history(histories.Next, "Cline's new core"),
 	history(histories.SDK, "Cline's SDK"),
 	history(histories.Claude, "Claude Code"),
+	history(histories.Gemini, "the Gemini CLI"),
+	history(histories.Qwen, "Qwen Code"),
 }
 
 func history(d histories.Dialect, name string) proof.Row {
 	return proof.Row{
 		Name:  "drawn sessions of " + name + ": late, doubled and lost hooks, a clock that is set",
-		Rule:  "every span ends, no parent is missing, no id is there twice; the same from any position and at any time",
+		Rule:  "every span ends, no parent is missing, no id is there twice, no call has another's result; the same from any position and at any time",
 		Short: 500, Long: 30000,
 		Run: func(t *testing.T, r *proof.Result) { drawHistories(t, r, d) },
 	}
@@ -64,7 +68,8 @@ func drawHistories(t *testing.T, r *proof.Result, d histories.Dialect) {
 }
 
 // checkHistory maps the records and returns how many runs they gave.
-func checkHistory(rt *rapid.T, d histories.Dialect, records []hook.Raw) int {
+func checkHistory(rt *rapid.T, d histories.Dialect, h *histories.History) int {
+	records := h.Records
 	var events []hook.Event
 	var now time.Time
 	for _, raw := range records {
@@ -94,6 +99,9 @@ func checkHistory(rt *rapid.T, d histories.Dialect, records []hook.Raw) int {
 			continue
 		}
 		wholeRun(rt, spansOf(b.Spans(run, nil)), ids)
+		if h.Files != nil {
+			ownResults(rt, spansOf(b.Spans(run, h.Files)))
+		}
 	}
 	want := toldRuns(b, runs)
 	again := mapHistory(events, 0, otelmap.Carry{})
@@ -108,9 +116,11 @@ func checkHistory(rt *rapid.T, d histories.Dialect, records []hook.Raw) int {
 }
 
 func decodeHistory(rt *rapid.T, d histories.Dialect, raw hook.Raw) []hook.Event {
-	decode := cline.Decode
-	if d == histories.Claude {
-		decode = claude.Decode
+	decode, other := map[histories.Dialect]func(hook.Raw) ([]hook.Event, error){
+		histories.Claude: claude.Decode, histories.Gemini: gemini.Decode, histories.Qwen: qwen.Decode,
+	}[d]
+	if !other {
+		decode = cline.Decode
 	}
 	events, err := decode(raw)
 	if err != nil {
@@ -169,6 +179,17 @@ func wholeRun(rt *rapid.T, spans []*tracepb.Span, ids map[string]bool) {
 				rt.Fatalf("from span %s no parents lead to the root", id)
 			}
 			steps++
+		}
+	}
+}
+
+// ownResults looks for calls with the result of another.
+func ownResults(rt *rapid.T, spans []*tracepb.Span) {
+	for _, s := range spans {
+		made := histories.Mark.FindString(otlp.Text(s.GetAttributes(), otelmap.KeyToolArguments))
+		told := histories.Mark.FindString(otelmap.Returned(s))
+		if made != "" && told != "" && made != told {
+			rt.Errorf("%q of %s has the result of %s", s.Name, made, told)
 		}
 	}
 }

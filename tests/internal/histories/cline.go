@@ -80,7 +80,7 @@ func (s *story) clineTools(agent, parent string) {
 		names[i], inputs[i] = s.tool()
 		// The SDK's ids come again in later turns, as some providers number calls.
 		s.calls++
-		ids[i] = fmt.Sprintf("call_%d", s.calls%toolNumbers)
+		ids[i] = s.id(i, s.calls%toolNumbers)
 	}
 	s.batch(func(i int) {
 		rest := fmt.Sprintf(`"preToolUse":{"toolName":%q,"parameters":%s}`, names[i], inputs[i])

@@ -7,7 +7,9 @@ package histories
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -15,7 +17,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// Dialect is a form of payloads: the three of Cline, and Claude Code's.
+// Dialect is a form of payloads: the three of Cline, and those of other agents.
 type Dialect string
 
 // The dialects.
@@ -24,7 +26,26 @@ const (
 	Next    Dialect = "next"
 	SDK     Dialect = "sdk"
 	Claude  Dialect = "claude"
+	Gemini  Dialect = "gemini"
+	Qwen    Dialect = "qwen"
 )
+
+// Cline reports that the form is one of Cline's.
+func (d Dialect) Cline() bool { return d == Classic || d == Next || d == SDK }
+
+// History is a session.
+type History struct {
+	// Records are in the order of the log.
+	Records []hook.Raw
+	// Files are what the agent's files hold of the calls: a result of each that was denied,
+	// invalid or has ended, and none of one that was interrupted. Each call has a Mark in its
+	// input and in its result. Nil for Cline, where the clock was set, and where each call has
+	// its own id.
+	Files *hook.Transcript
+}
+
+// Mark is in the input and the result of one call.
+var Mark = regexp.MustCompile(`mark\d+`)
 
 // began is when the sessions begin, by the host's clock.
 var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -47,25 +68,43 @@ type story struct {
 	out   []sent
 	// turn, calls and agents count what gets a new name.
 	turn, calls, agents int
+	// anew reports that the model numbers its calls anew in each answer.
+	anew    bool
+	results []hook.ToolResult
+	set     bool // the clock was set
 }
 
-// Draw draws a session: raw records in the order of the log.
-func Draw(t *rapid.T, d Dialect) []hook.Raw {
+// Draw draws a session. In a third of them the model numbers its calls anew in each answer.
+func Draw(t *rapid.T, d Dialect) *History {
 	s := &story{t: t, dialect: d}
+	s.anew = s.one("ids come again", 3)
 	for range s.int("turns", 1, 4) {
-		if d == Claude {
-			s.claudeTurn()
-		} else {
+		if d.Cline() {
 			s.clineTurn()
+		} else {
+			s.claudeTurn()
 		}
 		if s.one("clock", 8) {
 			// No hook is under way: one that has read the time and not yet stored it
 			// would stand between the times.
 			s.think(time.Second)
+			s.set = true
 			s.shift += time.Duration(s.int("set by minutes", -180, 180)) * time.Minute
 		}
 	}
-	return s.arrive()
+	h := &History{Records: s.arrive()}
+	if !d.Cline() && !s.set && s.anew {
+		h.Files = &hook.Transcript{ToolResults: s.results}
+	}
+	return h
+}
+
+// id is the id of a call of an answer, by its place there and its number in the session.
+func (s *story) id(place, number int) string {
+	if s.anew {
+		number = place
+	}
+	return fmt.Sprintf("call_%d", number)
 }
 
 func (s *story) int(what string, from, to int) int { return rapid.IntRange(from, to).Draw(s.t, what) }
@@ -112,6 +151,9 @@ func (s *story) arrive() []hook.Raw {
 		}
 		for range copies {
 			late := time.Duration(s.int("late", 0, 3)*s.int("ms", 0, 120)) * time.Millisecond
+			if s.anew && strings.Contains(e.event, "Tool") {
+				late = 0 // agents wait for the hooks of a call: its order shows which call it is
+			}
 			log = append(log, entry{hook.Raw{
 				Event: e.event, Payload: []byte(e.payload), StoredAt: e.at.Add(late), Cwd: "/home/dev/project",
 			}, e.true + late})
@@ -136,9 +178,9 @@ func (s *story) tool() (name, input string) {
 }
 
 // batch draws calls that run side by side: their ends come in any order, or some
-// not at all.
-func (s *story) batch(begin func(n int), end func(n int)) {
-	n := s.int("calls", 1, 3)
+// not at all. It returns how many there are.
+func (s *story) batch(begin func(n int), end func(n int)) (n int) {
+	n = s.int("calls", 1, 3)
 	order := rapid.Permutation([]int{0, 1, 2}[:n]).Draw(s.t, "order")
 	for i := range n {
 		if !s.one("no start", 10) {
@@ -150,4 +192,5 @@ func (s *story) batch(begin func(n int), end func(n int)) {
 			end(i)
 		}
 	}
+	return n
 }
