@@ -362,7 +362,10 @@ func (m *mapping) claim(agent string, calls []*call) {
 	if len(m.results.by) == 0 {
 		return
 	}
-	byID := make(map[hook.CallKey][]*call)
+	byID, byKey := make(map[string][]*call), make(map[hook.CallKey][]*call)
+	for _, c := range calls {
+		byID[c.id()] = append(byID[c.id()], c)
+	}
 	for width := range 3 {
 		groups := make(map[hook.CallKey][]*call)
 		keyOf := func(c *call) (k hook.CallKey, ok bool) {
@@ -374,22 +377,26 @@ func (m *mapping) claim(agent string, calls []*call) {
 		}
 		for _, c := range calls {
 			if k, ok := keyOf(c); ok {
-				if byID[k] = append(byID[k], c); c.told == nil {
+				if byKey[k] = append(byKey[k], c); c.told == nil {
 					groups[k] = append(groups[k], c)
 				}
 			}
 		}
 		for _, c := range calls {
 			if k, ok := keyOf(c); ok {
-				m.share(groups[k], byID[k], resultKey{agent, k})
+				all := byKey[k]
+				if k.ID != "" && k.Input == 0 {
+					all = byID[k.ID]
+				}
+				m.share(groups[k], all, resultKey{agent, k})
 				delete(groups, k)
 			}
 		}
 	}
 }
 
-// share gives calls with one key the results with it. all are the calls with the key, with
-// those that have a result by a narrower one.
+// share gives calls with one key the results with it. all are the calls with the key or,
+// where that has no input, with its id, with those that have a result by a narrower one.
 func (m *mapping) share(calls, all []*call, k resultKey) {
 	if len(calls) == 0 {
 		return
@@ -399,7 +406,7 @@ func (m *mapping) share(calls, all []*call, k resultKey) {
 	// Without the input an id says little if it comes again.
 	again := k.ID != "" && k.Input == 0 && len(all)+len(found) > 2
 	if again || len(found) < len(calls) {
-		m.shareByTime(all, found, again)
+		m.shareByTime(all, calls, found, again)
 		return
 	}
 	more := len(found) - len(calls)
@@ -407,7 +414,7 @@ func (m *mapping) share(calls, all []*call, k resultKey) {
 		for ; more > 0 && c.before(found[0]); more-- {
 			found = found[1:] // that of a call which no hook reported
 		}
-		if k.ID != "" && k.Input == 0 && c.after(found[0]) {
+		if k.ID != "" && k.Input == 0 && (c.after(found[0]) || c.post == nil && m.askedFor(found[0]).After(c.start.Time())) {
 			continue // the id was that of a call which no hook reported
 		}
 		m.results.take(c, found[0])
@@ -415,14 +422,18 @@ func (m *mapping) share(calls, all []*call, k resultKey) {
 	}
 }
 
-// shareByTime gives each result to the call that had begun last before it, unless that has
-// one: of the other calls it is not known what became of them. If again is set, the model must
-// not have asked for the call later.
-func (m *mapping) shareByTime(calls []*call, found []*hook.ToolResult, again bool) {
-	calls = slices.Clone(calls)
-	slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
+// shareByTime gives each result to the call of all that had begun last before it, if that is one
+// of calls and has none: of the others it is not known what became of them. If again is set, the
+// model must not have asked for the call later.
+func (m *mapping) shareByTime(all, calls []*call, found []*hook.ToolResult, again bool) {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
+	may := make(map[*call]bool, len(calls))
+	for _, c := range calls {
+		may[c] = true
+	}
 	for _, r := range found {
-		if c, ok := hook.Newest(calls, r.At.Add(time.Millisecond), func(c *call) time.Time { return c.start.Time() }); ok && c.told == nil &&
+		if c, ok := hook.Newest(all, r.At.Add(time.Millisecond), func(c *call) time.Time { return c.start.Time() }); ok && may[c] && c.told == nil &&
 			!(again && m.askedFor(r).After(c.start.Time())) {
 			m.results.take(c, r)
 		}

@@ -78,6 +78,20 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 	result := func(sec float64, id string, s hook.ToolStatus) hook.ToolResult {
 		return hook.ToolResult{ID: id, Turn: "p1", Name: "run", Input: `{"path":""}`, At: ev(sec, 0).Time, Status: s, Text: fmt.Sprint("at ", sec)}
 	}
+	// other has another input than the calls.
+	other := func(asked, at float64) hook.ToolResult {
+		r := result(at, id, ok)
+		r.Input = `{"path":"other"}`
+		if asked > 0 {
+			r.Asked = ev(asked, 0).Time
+		}
+		return r
+	}
+	reading := func(sec float64, k hook.Kind) hook.Event {
+		e := turnTool(sec, k, "p1", "read", id)
+		e.Key, e.Tool.Output = "", "read"
+		return e
+	}
 	turns, tasks := turnAgent, Traits{}
 	unnamed := turnAgent
 	unnamed.Unnamed = true
@@ -104,6 +118,18 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 			[]hook.Event{start(1, id), start(3, id), end(4, id, ok)},
 			[]hook.ToolResult{result(4, id, ok)},
 			[]string{"ToolUnfinished " + messageUnfinished, "at 4"},
+		},
+		"the result of a later call with its id and tool, of which no hook is told": {
+			turns,
+			[]hook.Event{start(1, id)},
+			[]hook.ToolResult{other(3, 4)},
+			[]string{"ToolUnfinished " + messageUnfinished, "at 4"},
+		},
+		"and a call with its id and another tool is between them": {
+			turns,
+			[]hook.Event{start(1, id), reading(2, hook.KindToolStart), reading(3, hook.KindToolEnd)},
+			[]hook.ToolResult{other(0, 4)},
+			[]string{"ToolUnfinished " + messageUnfinished, "read"},
 		},
 		"equal calls without ids, the second has no result": {
 			unnamed,
