@@ -81,7 +81,7 @@ type clauseReader struct {
 func (r *clauseReader) word(p, end int) bool {
 	s, a := r.s, r.a
 	word := strings.TrimRight(s[p:end], ".,;:!?*_=")
-	if r.verb(a) && r.words > 1 {
+	if r.verb(a) && r.words > 1 || word == "&&" { // what follows is another command
 		return false
 	}
 	if word == "" { // signs of Markdown, or PASSWORD kibana = x

@@ -11,6 +11,7 @@ var fake = strings.Repeat("q7Rt", 4) + strings.Repeat("Z2mK", 4)
 
 func TestOrdinaryTextIsLeftAlone(t *testing.T) {
 	for _, text := range []string{
+		"cd / && pwd && echo mj8nkvw4",
 		`password = getPassword()`,
 		`password := os.Getenv("DB_PASSWORD")`,
 		`const token = await getToken(user2)`,
