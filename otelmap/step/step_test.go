@@ -196,8 +196,15 @@ func TestTreeFindsOwnersAndRoots(t *testing.T) {
 	}
 	tree := TreeOf(slices.Values(spans))
 	for _, c := range []struct{ at, parent, owner, root, depth int }{
-		{0, 8, 8, 1, 4}, {1, None, None, 1, 0}, {2, 1, None, 1, 1}, {3, 2, None, 1, 2}, {5, 4, 3, 1, 4}, {6, None, None, 6, 0}, {7, 6, None, 6, 1},
-		{8, 3, 3, 1, 3}, {9, None, None, None, 1},
+		{0, 8, 8, 1, 4},
+		{1, None, None, 1, 0},
+		{2, 1, None, 1, 1},
+		{3, 2, None, 1, 2},
+		{5, 4, 3, 1, 4},
+		{6, None, None, 6, 0},
+		{7, 6, None, 6, 1},
+		{8, 3, 3, 1, 3},
+		{9, None, None, None, 1},
 	} {
 		got := []int{tree.Parent(c.at), tree.Owner(c.at), tree.Root(c.at), tree.Depth(c.at)}
 		if want := []int{c.parent, c.owner, c.root, c.depth}; !slices.Equal(got, want) {
