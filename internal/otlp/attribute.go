@@ -88,12 +88,6 @@ func Text(attrs []*commonpb.KeyValue, key string) string {
 	return Find(attrs, key).GetStringValue()
 }
 
-// Number returns the value of an integer attribute. It returns 0 if the
-// attribute is absent or of another type.
-func Number(attrs []*commonpb.KeyValue, key string) int64 {
-	return Find(attrs, key).GetIntValue()
-}
-
 // Integer returns the value of an integer attribute and whether there is one.
 func Integer(attrs []*commonpb.KeyValue, key string) (int64, bool) {
 	v := Find(attrs, key)

@@ -9,7 +9,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
-func TestTextAndNumberReadOnlyTheirType(t *testing.T) {
+func TestTextAndIntegerReadOnlyTheirType(t *testing.T) {
 	attrs := []*commonpb.KeyValue{String("a", "x"), Int("b", 7), String("a", "second"), Float("c", 1.5), Bool("d", true), nil}
 	if got := Text(attrs, "a"); got != "x" {
 		t.Errorf("Text(a) = %q, want the first value", got)
@@ -17,11 +17,11 @@ func TestTextAndNumberReadOnlyTheirType(t *testing.T) {
 	if got := Text(attrs, "b"); got != "" {
 		t.Errorf("Text of an integer = %q, want nothing", got)
 	}
-	if got := Number(attrs, "b"); got != 7 {
-		t.Errorf("Number(b) = %d, want 7", got)
+	if got, ok := Integer(attrs, "b"); got != 7 || !ok {
+		t.Errorf("Integer(b) = %d, %v, want 7", got, ok)
 	}
-	if got := Number(attrs, "missing"); got != 0 {
-		t.Errorf("Number of no attribute = %d, want 0", got)
+	if got, ok := Integer(attrs, "missing"); got != 0 || ok {
+		t.Errorf("Integer of no attribute = %d, %v, want 0", got, ok)
 	}
 	if got := Find(attrs, "d").GetBoolValue(); !got {
 		t.Error("Find(d) is false")

@@ -132,7 +132,7 @@ func roots(spans []*tracepb.Span) (all []*tracepb.Span) {
 func sum(spans []*tracepb.Span, keys ...string) (n int64) {
 	for _, s := range spans {
 		for _, k := range keys {
-			n += otlp.Number(s.Attributes, k)
+			n += otlp.Find(s.Attributes, k).GetIntValue()
 		}
 	}
 	return n

@@ -177,8 +177,8 @@ func checkPhoenixSpan(t *testing.T, s *tracepb.Span, got phoenixSpan) {
 	same(t, s, "output messages", phoenixLines(a.LLM.OutputMessages), messageLines(otlp.Text(s.Attributes, otelmap.KeyOutputMessages)))
 	same(t, s, "session", a.Session.ID, otlp.Text(s.Attributes, otelmap.KeyConversationID))
 	same(t, s, "model", a.LLM.ModelName, otlp.Text(s.Attributes, otelmap.KeyRequestModel))
-	same(t, s, "input tokens", a.LLM.TokenCount.Prompt, otlp.Number(s.Attributes, otelmap.KeyInputTokens))
-	same(t, s, "output tokens", a.LLM.TokenCount.Completion, otlp.Number(s.Attributes, otelmap.KeyOutputTokens))
+	same(t, s, "input tokens", a.LLM.TokenCount.Prompt, otlp.Find(s.Attributes, otelmap.KeyInputTokens).GetIntValue())
+	same(t, s, "output tokens", a.LLM.TokenCount.Completion, otlp.Find(s.Attributes, otelmap.KeyOutputTokens).GetIntValue())
 	switch {
 	case operation == otelmap.OpExecuteTool:
 		same(t, s, "has parameters", a.Tool.Parameters != nil, otlp.Text(s.Attributes, otelmap.KeyToolArguments) != "")

@@ -133,7 +133,7 @@ func TestBackendsReadEverySpan(t *testing.T) {
 			}
 		}
 		// SigNoz adds up the tokens of all spans.
-		n := otlp.Number(s.Attributes, "gen_ai.usage.input_tokens")
+		n := otlp.Find(s.Attributes, "gen_ai.usage.input_tokens").GetIntValue()
 		theirs += n
 		if isChat(s) {
 			ours += n
