@@ -13,7 +13,7 @@ const (
 	firstRoom, eachRoom = 96 << 20, 5 << 10
 	// leastRoom is how much an import may use beyond what it needs: the less, the more often
 	// the collector runs. Of a large import it is at least a third.
-	leastRoom = 128 << 20
+	leastRoom = 40 << 20
 )
 
 // Room has the collector run as rarely as an import of so many sessions needs. Most of what it
