@@ -90,9 +90,9 @@ func (o *OpenCalls[C]) open(k CallKey) []*openCall[C] {
 	return list
 }
 
-// Newest returns the newest of a list that was made before a time or at it, where list is in
-// that order. It tells which of several things with one id is meant, as models may number
-// their calls anew in each reply. ok is false if all were made later.
+// Newest returns the last element of list that was made at a time or before it. The list is
+// sorted by made. It selects among calls that have the same id, since some models number their
+// calls anew in each reply. ok is false if all were made later.
 func Newest[T any](list []T, at time.Time, made func(T) time.Time) (newest T, ok bool) {
 	n := sort.Search(len(list), func(i int) bool { return made(list[i]).After(at) })
 	if n == 0 {

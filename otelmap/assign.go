@@ -189,7 +189,7 @@ func (t *results) free(k resultKey) []*hook.ToolResult {
 }
 
 // take makes a result a call's.
-func (t *results) take(c *call, r *hook.ToolResult) { c.told, t.taken[r] = r, true }
+func (t *results) take(c *call, r *hook.ToolResult) { c.result, t.taken[r] = r, true }
 
 // assign finds the calls of one agent and gives each its result in the host's files. The
 // calls that only the files have are among them.
@@ -218,7 +218,7 @@ func (m *mapping) assign(items []*item, agent string) []*call {
 func (m *mapping) nameCall(c *call) {
 	// If a hook has changed the input, the files have one or the other.
 	for _, it := range []*item{c.post, c.pre} {
-		if it == nil || c.told != nil || c.tool().ID != "" {
+		if it == nil || c.result != nil || c.tool().ID != "" {
 			continue
 		}
 		for _, r := range m.results.free(resultKey{anyAgent, keyOf(it)}) {
@@ -285,7 +285,7 @@ func (m *mapping) pairGroup(group []*call, found []*hook.ToolResult) (paired []*
 			continue
 		}
 		started = append(started, c)
-		for len(found) > 0 && c.told == nil {
+		for len(found) > 0 && c.result == nil {
 			if r := found[0]; m.fits(r, c.pre) && !c.before(r) {
 				m.results.take(c, r)
 				c.named = true
@@ -300,7 +300,7 @@ func (m *mapping) pairGroup(group []*call, found []*hook.ToolResult) (paired []*
 	var open []*call
 	for _, e := range ends {
 		for len(started) > 0 && started[0].pre.at() <= e.it.at() {
-			if r := started[0].told; r == nil || r.Status != hook.ToolDenied {
+			if r := started[0].result; r == nil || r.Status != hook.ToolDenied {
 				open = append(open, started[0])
 			}
 			started = started[1:]
@@ -343,14 +343,14 @@ func (c *call) after(r *hook.ToolResult) bool {
 // distance is how little an end fits a call by the call's result: the time between them,
 // and more than any time if the outcomes differ or there is no result.
 func (c *call) distance(end *item) instant {
-	if c.told == nil {
+	if c.result == nil {
 		return always
 	}
-	apart := instantOf(c.told.At) - end.at()
+	apart := instantOf(c.result.At) - end.at()
 	if apart < 0 {
 		apart = -apart
 	}
-	if s := c.told.Status; s != hook.ToolUnknown && end.Tool.Status != hook.ToolUnknown && s.Failed() != end.Tool.Status.Failed() {
+	if s := c.result.Status; s != hook.ToolUnknown && end.Tool.Status != hook.ToolUnknown && s.Failed() != end.Tool.Status.Failed() {
 		apart += always / 4
 	}
 	return apart
@@ -377,7 +377,7 @@ func (m *mapping) claim(agent string, calls []*call) {
 		}
 		for _, c := range calls {
 			if k, ok := keyOf(c); ok {
-				if byKey[k] = append(byKey[k], c); c.told == nil {
+				if byKey[k] = append(byKey[k], c); c.result == nil {
 					groups[k] = append(groups[k], c)
 				}
 			}
@@ -433,7 +433,7 @@ func (m *mapping) shareByTime(all, calls []*call, found []*hook.ToolResult, agai
 		may[c] = true
 	}
 	for _, r := range found {
-		if c, ok := hook.Newest(all, r.At.Add(time.Millisecond), func(c *call) time.Time { return c.start.Time() }); ok && may[c] && c.told == nil &&
+		if c, ok := hook.Newest(all, r.At.Add(time.Millisecond), func(c *call) time.Time { return c.start.Time() }); ok && may[c] && c.result == nil &&
 			!(again && m.askedFor(r).After(c.start.Time())) {
 			m.results.take(c, r)
 		}

@@ -119,7 +119,7 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 			[]hook.ToolResult{result(4, id, ok)},
 			[]string{"ToolUnfinished " + messageUnfinished, "at 4"},
 		},
-		"the result of a later call with its id and tool, of which no hook is told": {
+		"the result of a later call with its id and tool, that no hook reports": {
 			turns,
 			[]hook.Event{start(1, id)},
 			[]hook.ToolResult{other(3, 4)},

@@ -79,7 +79,7 @@ func (m *mapping) lostEvents() int {
 func (m *mapping) unreported() (n int) {
 	known := make(map[*hook.ToolResult]bool)
 	for _, c := range m.callsBy[""] {
-		known[c.told] = !c.unreported
+		known[c.result] = !c.unreported
 	}
 	reported, tools := make(map[string]bool), make(map[string]bool)
 	for _, items := range [][]*item{m.run.items, m.run.late} {

@@ -43,10 +43,10 @@ func (m *mapping) findResult(c *call) {
 		return
 	}
 	if c.named || c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && m.opts.Capture != CaptureNone {
-		c.result = c.told
+		c.used = c.result
 	}
-	if c.post == nil && c.result != nil {
-		c.end = max(c.start, instantOf(c.result.At))
+	if c.post == nil && c.used != nil {
+		c.end = max(c.start, instantOf(c.used.At))
 	}
 }
 
@@ -60,7 +60,7 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 	if c.post != nil {
 		out.result, out.message, status = c.post.Tool.Output, c.post.Tool.Error, c.post.Tool.Status
 	}
-	if r := c.result; r != nil {
+	if r := c.used; r != nil {
 		cut := m.opts.text
 		if r.Status.Failed() {
 			cut = m.opts.failure
@@ -71,7 +71,7 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 		}
 	}
 	if c.post == nil {
-		if c.result == nil {
+		if c.used == nil {
 			return m.unfinished(c)
 		}
 		// The host's files have one refusal for a call that was interrupted and for

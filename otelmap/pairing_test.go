@@ -46,7 +46,7 @@ func TestEndsBelongToTheirStarts(t *testing.T) {
 		"a success after the failure":   {events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), end(2.1, "Bash", a)}, want: []string{bash + fails}},
 		"which has no start":            {events: []hook.Event{failed(end(2, "Bash", a)), end(2.1, "Bash", a)}, want: []string{bash + fails}},
 		"the same call again":           {events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), start(3, "Bash", a), end(4, "Bash", a)}, want: []string{bash + fails, bash}},
-		"and each end is told twice": {
+		"and each end is reported twice": {
 			events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), end(2.1, "Bash", a), start(3, "Bash", a), failed(end(4, "Bash", a)), end(4.1, "Bash", a)},
 			want:   []string{bash + fails, bash + fails},
 		},

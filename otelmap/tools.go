@@ -22,9 +22,10 @@ type call struct {
 	echo *item
 	// asked is the host's question whether the call may run.
 	asked *item
-	// told is the call's result in the host's files. named reports that the events give the
-	// call no id and that the result names it. result is told if the events lack it.
-	told, result *hook.ToolResult
+	// result is the call's result in the host's files. used is the same if the events lack the
+	// end, its text or its status. named reports that the events give the call no id and that
+	// the result names it.
+	result, used *hook.ToolResult
 	named        bool
 	span         trace.SpanID
 	// start and end bound the execution.
@@ -63,7 +64,7 @@ func (c *call) agent() string {
 		return it.Agent
 	}
 	if c.named {
-		return c.told.Agent
+		return c.result.Agent
 	}
 	return ""
 }
@@ -81,7 +82,7 @@ func (c *call) id() string {
 	if id := c.tool().ID; id != "" || !c.named {
 		return id
 	}
-	return c.told.ID
+	return c.result.ID
 }
 
 // agentCalls finds the calls of one agent and plans their spans.
@@ -130,7 +131,7 @@ func (m *mapping) nest(calls []*call) {
 			if s.end >= c.start {
 				c.within = s
 				s.nested++
-				if c.post == nil && c.result == nil && s.post != nil && !m.open {
+				if c.post == nil && c.used == nil && s.post != nil && !m.open {
 					c.end = min(c.end, s.end) // it was denied, or never ran
 				}
 				break

@@ -104,6 +104,28 @@ func TestFiguresThatAreNoneAreNotKnown(t *testing.T) {
 	}
 }
 
+// TestMarksAreRead has what a span or an event says by a mark, or by one attribute of several.
+func TestMarksAreRead(t *testing.T) {
+	prompt := func(more ...*commonpb.KeyValue) Event {
+		return EventOf(&tracepb.Span_Event{Name: otelmap.EventPrompt, Attributes: more})
+	}
+	thrown := []*tracepb.Span_Event{{Name: otelmap.EventException, Attributes: texts(otelmap.KeyExceptionType, "E", otelmap.KeyExceptionMessage, "no")}}
+	failed := &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR}
+	for name, c := range map[string]struct{ got, want any }{
+		"a prompt":                               {prompt().Prompt(), true},
+		"a prompt that is marked as the user's":  {prompt(otlp.Bool(otelmap.KeyPromptInjected, false)).Prompt(), true},
+		"a prompt of the program":                {prompt(otlp.Bool(otelmap.KeyPromptInjected, true)).Prompt(), false},
+		"a model that only the response names":   {Of(&tracepb.Span{Attributes: texts(otelmap.KeyResponseModel, "m-1")}).Model(), "m-1"},
+		"a model that the request names as well": {Of(&tracepb.Span{Attributes: texts(otelmap.KeyResponseModel, "m-1", otelmap.KeyRequestModel, "m")}).Model(), "m"},
+		"an exception":                           {Of(&tracepb.Span{Events: thrown, Status: failed}).Failure(), Failure{Kind: "E", Message: "no", Whole: "no"}},
+		"an exception that was handled":          {Of(&tracepb.Span{Events: thrown}).Failure(), Failure{}},
+	} {
+		if d := cmp.Diff(c.want, c.got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
 func TestHookThatTheAgentReportsDeniesACall(t *testing.T) {
 	hook := func(command, decision string) *tracepb.Span_Event {
 		return &tracepb.Span_Event{Name: otelmap.EventHook, Attributes: texts(otelmap.KeyHookCommand, command, otelmap.KeyHookDecision, decision)}
