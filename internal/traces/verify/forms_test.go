@@ -206,6 +206,11 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 				geminiRow("s1", 12, "user", `"content":[{"functionResponse":{"id":"list-000000001"}},{"text":"User steering update:\n<user_input>\nnot that\n</user_input>\nInternal instruction: re-evaluate"}]`)+`{"id":"h1"`, 1)},
 			found{1, 2, 1, 5, nil},
 		},
+		"calls of the Gemini CLI whose model numbers them anew": {
+			map[string]string{gemini + "1.jsonl": geminiHead + strings.NewReplacer("list-000000001", "read_file__call_0", "list-000000002", "read_file__call_0", `"list"`, `"read_file"`).Replace(geminiTurn(1)+
+				strings.Replace(geminiTurn(2), "success", "error", 1))},
+			found{1, 2, 2, 10, nil},
+		},
 		"a call of a tool that a subagent of the Gemini CLI does not have": {
 			map[string]string{
 				gemini + "1.jsonl": geminiHead + geminiTurn(1),

@@ -194,9 +194,11 @@ const shortID = 12
 
 var numbered = regexp.MustCompile(`:\d{1,5}$`)
 
-// copies reports that two calls with one id are the same.
-func (f *Fact) copies(other *Fact) bool {
-	return len(f.ID) > shortID && !numbered.MatchString(f.ID) || f.At.Equal(other.At) || f.copied || other.copied
+// copies reports that two calls with one id are the same. The Gemini CLI puts the tool's name
+// before the model's id.
+func (c *Call) copies(other *Fact) bool {
+	id := strings.TrimPrefix(c.ID, c.Name+"__")
+	return len(id) > shortID && !numbered.MatchString(id) || c.At.Equal(other.At) || c.copied || other.copied
 }
 
 // orphans gives sessions whose own file is gone to the first one with a copy.

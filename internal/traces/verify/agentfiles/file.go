@@ -292,12 +292,12 @@ func (r *file) failure(id string) {
 
 // call adds a call of a tool, or returns the one that is known.
 func (r *file) call(id, name string) *Call {
-	c, f := r.of().newest(id, r.agent), r.fact()
-	f.ID = id
+	c, made := r.of().newest(id, r.agent), &Call{Fact: r.fact(), Name: name}
+	made.ID = id
 	// One of the same id as a known one is another if that has ended, or is of another agent or turn.
-	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !f.copies(&c.Fact) {
+	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !made.copies(&c.Fact) {
 		r.works()
-		c = &Call{Fact: f}
+		c = made
 		r.of().addCall(c)
 	}
 	c.Name = cmp.Or(c.Name, name)
