@@ -48,14 +48,14 @@ func (t *text) label(a *assignment, i int) []span {
 }
 
 // inProgram reports a name that is part of an address, a selector or an element, or that a program
-// has: a call, a verb, camel case.
+// or a shell has: a call, a verb, camel case, $(pwd).
 func (t *text) inProgram(a *assignment, i int) bool {
 	s := t.s
 	if a.lo > 0 && s[a.lo-1] < utf8.RuneSelf && strings.IndexByte("./\\<>$@{[=", s[a.lo-1]) >= 0 || byteIn(s, i, "(") || t.verb(a) && !byteIn(s, i, " :=\"'`") {
 		return true
 	}
 	name := strings.TrimLeft(a.name, "-"+digits)
-	return upperLower(name) && isLower == classOf[name[0]] && !endsInOne(strings.ToLower(a.name), "password", "token", "secret", "key")
+	return strings.HasSuffix(s[:a.lo], "$(") || upperLower(name) && isLower == classOf[name[0]] && !endsInOne(strings.ToLower(a.name), "password", "token", "secret", "key")
 }
 
 // verb reports a telling word that means much else in a sentence.
@@ -81,7 +81,7 @@ type clauseReader struct {
 func (r *clauseReader) word(p, end int) bool {
 	s, a := r.s, r.a
 	word := strings.TrimRight(s[p:end], ".,;:!?*_=")
-	if r.verb(a) && r.words > 1 || word == "&&" { // what follows is another command
+	if r.verb(a) && r.words > 1 {
 		return false
 	}
 	if word == "" { // signs of Markdown, or PASSWORD kibana = x
@@ -94,8 +94,8 @@ func (r *clauseReader) word(p, end int) bool {
 		return false
 	case c.secret(s, p, p+len(word)) || len(word) < end-p && s[end-1] != '.' && c.secret(s, p, end):
 		r.out = append(r.out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
-	case harmlessWords()[strings.ToLower(word)] && word != "type" && word != "date":
-		return false
+	case harmlessWords()[strings.ToLower(word)] && word != "type" && word != "date", strings.Contains(word, "&&"), slices.Contains(shellWords, word) && endsInOne(strings.TrimRight(s[:p], " "), "|", "&"):
+		return false // also a shell's next command
 	case len(word) < end-p && byteIn(s, end, " ") && s[end-1] != ',' && r.words > 0:
 		return false // the end of a sentence
 	}
@@ -114,8 +114,7 @@ func (r *clauseReader) isBeside(word string, p int) bool {
 func (r *clauseReader) sign(p int) (next int, more bool) {
 	s, c := r.s, r.s[p]
 	switch {
-	case c == '"' && r.words > 0 && byteIn(s, p+1, ",:}]"): // the end of a member
-	case c >= utf8.RuneSelf && hasOnePrefix(s[p:], "。", "？", "！", "؟", "।"):
+	case c == '"' && r.words > 0 && byteIn(s, p+1, ",:}]"), hasOnePrefix(s[p:], "。", "？", "！", "؟", "।"): // the end of a member, of a sentence
 	case lineBreak(s, p) > 0:
 		alone := p > r.from && only(s[r.from:p], oneOf("*_ :\"'`=()]>")) && !strings.HasPrefix(s[r.from:], ")\"") || r.listed(r.a)
 		if r.words == 0 && alone || s[p-1] == ':' {

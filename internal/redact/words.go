@@ -46,6 +46,7 @@ var (
 	sentenceWords     = wordsOf("sentenceWords")     // no words of a wallet
 	settingFlags      = wordsOf("settingFlags")      // before a setting on a command line
 	settingWords      = wordsOf("settingWords")      // names that a blank parts from their value
+	shellWords        = wordsOf("shellWords")        // commands that often follow another one in its line
 	technical         = wordsOf("technical")         // parts of words with numbers that no person chooses
 	tokenEnds         = wordsOf("tokenEnds")         // as passwordEnds
 	typing            = wordsOf("typing")            // methods that enter a text into a field, or set it
