@@ -66,8 +66,8 @@ func TestPayloadsOfOtherAgentsAreRecognised(t *testing.T) {
 func TestClaudeCodePayloadsAreRecognisedInAnyTerminal(t *testing.T) {
 	for _, f := range fixtures(t) {
 		for name, env := range map[string]func(string) string{"none": none, "nested": nestedIn} {
-			if got := PeekIn(env)(f.raw.Payload, f.raw.Event).Agent; got != "" {
-				t.Errorf("%s with environment %s: recognised as %q", path.Join(f.folder, f.file), name, got)
+			if got := PeekIn(env)(f.Raw.Payload, f.Raw.Event).Agent; got != "" {
+				t.Errorf("%s with environment %s: recognised as %q", path.Join(f.Folder, f.Name), name, got)
 			}
 		}
 	}
