@@ -259,7 +259,7 @@ var mayImport = map[string][]string{
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/userhooks", "internal/userhooks/hookfile", "internal/deliver", "internal/install", "internal/install/cline",
 		"internal/pipeline", "internal/install/programs", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext",
 	},
-	"internal/provision":        {"internal/agents", "internal/diagnose", "internal/files/filelock", "internal/install", "internal/install/cline", "internal/install/programs", "internal/lookpath", "internal/pipeline", "internal/termtext"},
+	"internal/provision":        {"hook", "internal/agents", "internal/diagnose", "internal/files/filelock", "internal/install", "internal/install/cline", "internal/install/programs", "internal/lookpath", "internal/pipeline", "internal/termtext"},
 	"internal/lookpath":         {},
 	"internal/install":          {"internal/files/atomicfile", "internal/files/filelock", "internal/lookpath", "internal/files/regular", "internal/termtext"},
 	"internal/install/settings": {"hook", "internal/install", "internal/jsonedit", "internal/files/regular", "internal/termtext"},
