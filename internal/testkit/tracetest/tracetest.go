@@ -38,7 +38,7 @@ func New(name string) *Build {
 }
 
 // SpanID is the id of the n-th span of a trace, from 1.
-func SpanID(n int) []byte { return []byte{0xa0, 0, 0, 0, 0, 0, byte(n >> 8), byte(n)} }
+func SpanID(n int) []byte { return []byte{0xa0, 0, 0, 0, 0, 0, byte(n >> 8), byte(n)} } //nolint:gosec // A small number.
 
 // Messages returns all spans as one request.
 func (b *Build) Messages() []*tracepb.ResourceSpans { return b.Request(b.Spans...) }
