@@ -191,12 +191,15 @@ func (l *fileLog) addRow(r *row) {
 	l.date(r)
 	cwd := r.text("cwd")
 	l.b.moves.Add(l.agent, r.at, cwd)
+	if branch := r.text("gitBranch"); branch != "" && !r.at.IsZero() {
+		if branch == "HEAD" { // which means none
+			branch = ""
+		}
+		l.b.checkouts.Add(hook.Checkout{At: r.at, Agent: l.agent, Repository: hook.Repository{Branch: word(hook.PlainWord(branch))}})
+	}
 	if l.agent == "" || l.b.gone {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
 		l.b.cwd = cmp.Or(cwd, l.b.cwd)
-		if branch := r.text("gitBranch"); branch != "" && branch != "HEAD" { // which means none
-			l.b.branch = word(branch)
-		}
 		if r.at.After(l.b.lastTime) {
 			l.b.lastTime = r.at
 		}

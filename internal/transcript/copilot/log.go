@@ -105,6 +105,7 @@ type log struct {
 	// opened is the place of the first request since the session was opened, recorded
 	// reports that a request since then has a record of its tokens, records that any has.
 	opened            int
+	checkouts         hook.Checkouts
 	recorded, records bool
 	// started are the places of the subagents, by id, callers their ids by the calls that
 	// started them.
@@ -146,7 +147,8 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 	t, err := l.Transcript(q)
 	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided = l.version, l.cwd, l.model, late, late
 	t.Unread = append(t.Unread, l.unread...)
-	t.Moves = l.Moves.Sorted(l.cwd)
+	t.Moves, t.Checkouts = l.Moves.Sorted(l.cwd), l.checkouts
+	t.DoubtCheckouts()
 	return t, err
 }
 
@@ -166,6 +168,11 @@ func (l *log) add(r *row) {
 		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
 		l.Moves.Add("", r.at, l.cwd)
+		if in := d.Members("context"); in.Text("gitRoot") != "" {
+			c := hook.Checkout{At: r.at, Repository: hook.Repository{Branch: hook.PlainWord(in.Text("branch")), Revision: hook.PlainWord(in.Text("headCommit"))}}
+			c.Name, _ = hook.RepositoryAt(in.Text("repository"))
+			l.checkouts.Add(c)
+		}
 		l.model = cmp.Or(d.Text("selectedModel"), l.model)
 		l.opened, l.recorded = len(l.Calls), false
 	case modelChange:
