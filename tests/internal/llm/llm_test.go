@@ -176,6 +176,7 @@ func TestScriptIsPlayedInEachForm(t *testing.T) {
 			if status, body := ask(t, again, tt.path, `{`); status != http.StatusUnprocessableEntity {
 				t.Errorf("half a request: %d %s", status, body)
 			}
+			again.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, tt.path, http.NoBody))
 			if _, body = ask(t, again, tt.path, tt.aside); tt.aside != "" && strings.Contains(body, "look") {
 				t.Errorf("a title: %s", body)
 			}
