@@ -68,7 +68,7 @@ var forms = map[llm.API]struct {
 		said:     []string{`"id":"chatcmpl-1"`, `"content":"look"`, `"function":{"arguments":"{\"deep\":false,\"path\":\"src\"}","name":"ls"},"id":"call_1_0"`, `"finish_reason":"tool_calls"`},
 		refused:  []string{`"type":"invalid_request_error"`, `"message":"later"`, `"code":"busy"`},
 		pieces:   []string{`"role":"assistant"`, `{"content":"look"}`, `"id":"call_1_0"`, `"finish_reason":"tool_calls"`, "data: [DONE]\n"},
-		usage:    []string{`"prompt_tokens":612`, `"cached_tokens":602`, `"completion_tokens":20`},
+		usage:    []string{`"prompt_tokens":612`, `"cached_tokens":602`, `"completion_tokens":20`, `"total_tokens":632`},
 	},
 	llm.Responses: {
 		form: llm.Form{Toolless: true, SubWhen: "the house", NotSubWhen: "delegate"}, path: "/v1/responses",
@@ -77,7 +77,7 @@ var forms = map[llm.API]struct {
 		said:    []string{`"id":"resp_1"`, `"text":"look"`, `"arguments":"{\"deep\":false,\"path\":\"src\"}","call_id":"call_1_0"`},
 		refused: []string{`"type":"invalid_request_error"`, `"message":"later"`},
 		pieces:  []string{"event: response.created\n", `"text":"look"`, `"call_id":"call_1_0"`, "event: response.completed\n"},
-		usage:   []string{`"input_tokens":612`, `"cached_tokens":602`, `"output_tokens":20`},
+		usage:   []string{`"input_tokens":612`, `"cached_tokens":602`, `"output_tokens":20`, `"total_tokens":632`},
 	},
 	llm.Gemini: {
 		form: llm.Form{SubTool: "complete_task"}, path: "/v1beta/models/m:generateContent", streams: "/v1beta/models/m:streamGenerateContent",
@@ -86,7 +86,7 @@ var forms = map[llm.API]struct {
 		said:    []string{`"text":"look"`, `"functionCall":{"args":{"deep":false,"path":"src"},"id":"call_1_0","name":"ls"}`, `"finishReason":"STOP"`},
 		refused: []string{`"code":429`, `"message":"later"`},
 		pieces:  []string{`"text":"lo"`, `"text":"ok"`, `"id":"call_1_0"`, `"finishReason":"STOP"`},
-		usage:   []string{`"promptTokenCount":612`, `"cachedContentTokenCount":602`, `"candidatesTokenCount":13`, `"thoughtsTokenCount":7`},
+		usage:   []string{`"promptTokenCount":612`, `"cachedContentTokenCount":602`, `"candidatesTokenCount":13`, `"thoughtsTokenCount":7`, `"totalTokenCount":632`},
 	},
 }
 
