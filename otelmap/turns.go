@@ -199,7 +199,7 @@ func (s *segmenter) work(it *item) {
 		r.attach(it)
 	}
 	if it.Turn == "" && it.Kind == hook.KindToolStart && it.Tool.ID != "" {
-		s.calls[it.Tool.ID] = s.open
+		s.calls.Start(keyOf(it), s.open)
 	}
 }
 
@@ -209,8 +209,7 @@ func (s *segmenter) asking(it *item) *Run {
 	if it.Turn != "" || it.Kind != hook.KindToolEnd {
 		return nil
 	}
-	r := s.calls[it.Tool.ID]
-	delete(s.calls, it.Tool.ID)
+	r, _ := s.calls.End(keyOf(it))
 	return r
 }
 
