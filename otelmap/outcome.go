@@ -74,10 +74,10 @@ func (m *mapping) toolOutcome(c *call) toolOutcome {
 		if c.used == nil {
 			return m.unfinished(c)
 		}
-		// The host's files have one refusal for a call that was interrupted and for
-		// one that the user rejected. It is an instruction to the model.
+		// Files may have one refusal for a call that was interrupted and for one that the
+		// user rejected. It is an instruction to the model.
 		switch {
-		case c.asked != nil && (status == hook.ToolCancelled || status == hook.ToolDenied):
+		case c.asked != nil && (status == hook.ToolCancelled && !c.used.Ran || status == hook.ToolDenied):
 			status, out.message = hook.ToolDenied, messageDenied
 			out.returned(out.result)
 		case status == hook.ToolCancelled:
