@@ -198,7 +198,8 @@ func (m *mapping) hookEvents(it *item) []*tracepb.Span_Event {
 
 // denial returns the record of the hooks that denied a call, or nil. A call that
 // succeeded all the same was not denied: the host ignored the answer or read it
-// too late, and the trace must show that.
+// too late, and the trace must show that. Most hosts never report the end of a denied call,
+// because they stop the run.
 func (m *mapping) denial(c *call) *hook.Event {
 	if c.pre == nil || c.post != nil && !c.post.Tool.Status.Failed() {
 		return nil
@@ -207,17 +208,6 @@ func (m *mapping) denial(c *call) *hook.Event {
 		return rec
 	}
 	return nil
-}
-
-// deniedCall is the outcome of a call that the user's hooks denied. Most hosts
-// never report its end, because they stop the run.
-func (m *mapping) deniedCall(c *call, rec *hook.Event) toolOutcome {
-	out := toolOutcome{failure: ErrorToolDenied, denied: rec}
-	out.message = deniedBy(rec.Answer.By, rec.Answer.Reason)
-	if c.post != nil {
-		out.returned(c.post.Tool.Output)
-	}
-	return out
 }
 
 // deniedBy is the description of a call that a hook denied, by its command and reason, each

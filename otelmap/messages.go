@@ -288,7 +288,11 @@ func (m *mapping) input(x *exchange) string {
 	if x.before != nil {
 		for _, c := range x.before.asked {
 			// Of two results in one message a backend shows the last one.
-			if _, response, _ := m.callTexts(c); response != "" {
+			_, response, message := m.callTexts(c)
+			if c.fate != fateUnfinished {
+				response = cmp.Or(response, message)
+			}
+			if response != "" {
 				out = append(out, Message{Role: RoleTool, Parts: []Part{{Type: PartResponse, ID: c.id(), Response: otlp.ValidText(response)}}})
 			}
 		}
@@ -327,16 +331,30 @@ func (m *mapping) output(x *exchange, finish string) string {
 	return encode(answer)
 }
 
-// callTexts returns the previews of a call: its arguments and what it returned, or how it
-// failed.
-func (m *mapping) callTexts(c *call) (arguments, response string, out toolOutcome) {
-	out = m.toolOutcome(c)
+// callTexts returns the previews of a call: its arguments, what it returned, and how it failed.
+func (m *mapping) callTexts(c *call) (arguments, result, message string) {
 	arguments = c.tool().Input
-	if out.denied != nil {
-		arguments = c.pre.Tool.Input // the other end may have a replacement
+	if c.post != nil {
+		result, message = c.post.Tool.Output, c.post.Tool.Error
 	}
-	if response = out.result; response == "" && out.failure != ErrorToolUnfinished {
-		response = out.message
+	own := fates[c.fate].message
+	if c.fate == fateHook {
+		answer := m.ran[c.pre].Answer
+		arguments, own = c.pre.Tool.Input, deniedBy(answer.By, answer.Reason) // the other end may have a replacement
+	} else if r := c.used; r != nil && result == "" {
+		cut := m.opts.text
+		if r.Status.Failed() {
+			cut = m.opts.failure
+		}
+		result = cut(r.Text, m.opts.MaxOutput)
 	}
-	return arguments, response, out
+	switch {
+	case own != "" && result != "":
+		return arguments, own + "\n" + result, own
+	case own != "":
+		message = own
+	case m.failure(c) != "":
+		message = cmp.Or(message, result)
+	}
+	return arguments, result, message
 }

@@ -32,6 +32,7 @@ type call struct {
 	start, end instant
 	// unreported says that only the host's files have the call.
 	unreported bool
+	fate       fate
 	// within is the call of a script that made this one, nested how many such calls are known.
 	within *call
 	nested int
@@ -91,7 +92,7 @@ func (m *mapping) plannedCalls(items []*item, agent string) []*call {
 	seen := make(map[string]int)
 	for _, c := range calls {
 		c.span = m.run.ID.spanID("tool", c.identify(agent, seen))
-		m.findResult(c)
+		m.decide(c)
 	}
 	m.nest(calls)
 	for _, c := range calls {
@@ -161,7 +162,6 @@ func (m *mapping) cleaner() *Builder {
 
 // toolSpan plans the call's span and counts the call.
 func (m *mapping) toolSpan(c *call) {
-	out := m.toolOutcome(c)
 	parent := m.agents[c.agent()]
 	if c.within != nil {
 		parent = c.within.span
@@ -169,23 +169,26 @@ func (m *mapping) toolSpan(c *call) {
 	m.noteStart(c)
 	m.callsBy[c.agent()] = append(m.callsBy[c.agent()], c)
 	m.plan(c.span, parent, c.start.Time(), c.end.Time(), func() *tracepb.Span { return m.toolMessage(c) })
-	if c.nested > 0 && out.failure != m.opts.Agent.ToolError {
+	if c.script() {
 		return // its calls count
 	}
 	m.toolCalls++
-	if out.unknown {
+	if c.fate == fateUnknown {
 		m.toolUnknown++
 	}
-	if out.failure != "" {
+	if m.failure(c) != "" {
 		m.toolFailures++
 	}
 }
 
+// script reports that the call ran a script, which made calls.
+func (c *call) script() bool { return c.nested > 0 && c.fate != fateFailed }
+
 func (m *mapping) toolMessage(c *call) *tracepb.Span {
 	t := c.tool()
-	input, _, out := m.callTexts(c)
+	input, result, message := m.callTexts(c)
 	op, workflow := OpExecuteTool, ""
-	if c.nested > 0 && out.failure != m.opts.Agent.ToolError {
+	if c.script() {
 		op, workflow = OpInvokeWorkflow, t.Name
 	}
 	server, method := c.mcpServer(), ""
@@ -205,22 +208,24 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 		KeyMCPServer, server,
 		KeyFolder, m.folder(c),
 	)
-	if out.failure == "" {
-		a.texts(KeyToolResult, out.result)
+	failure := m.failure(c)
+	if failure == "" {
+		a.texts(KeyToolResult, result)
 	}
-	switch {
-	case out.running:
+	switch c.fate {
+	case fateRunning:
 		a.texts(KeyToolOutcome, ToolOutcomeRunning)
-	case out.unknown:
+	case fateUnknown:
 		a.texts(KeyToolOutcome, ToolOutcomeUnknown)
 	}
 	if c.post != nil && t.Duration >= 0 {
 		a.num(KeyHostDuration, t.Duration.Milliseconds())
 	}
 	a.facts(&m.opts, c.pre, c.post)
-	if out.denied != nil {
-		a.texts(KeyHookDeniedBy, out.denied.Answer.By)
-	} else if rec := m.ran[c.pre]; rec != nil {
+	switch rec := m.ran[c.pre]; {
+	case c.fate == fateHook:
+		a.texts(KeyHookDeniedBy, rec.Answer.By)
+	case rec != nil:
 		a.flag(KeyHookInputChanged, rec.Answer.InputChanged)
 	}
 	s := newSpan(op, t.Name, a)
@@ -228,9 +233,9 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 		s.Events = append(s.Events, m.event(EventPermission, c.asked, "", 0))
 	}
 	s.Events = append(s.Events, m.callHooks(c)...)
-	if out.failure != "" {
+	if failure != "" {
 		// What a failed call returned is no result.
-		failWith(s, out.failure, out.message, cmp.Or(out.result, out.message), max(c.start, c.end).Time())
+		failWith(s, failure, message, cmp.Or(result, message), max(c.start, c.end).Time())
 	}
 	return s
 }
