@@ -23,14 +23,16 @@
 //     must know of it.
 //   - files.go decides to which run an entry of the agent's files belongs, by the times in
 //     window.go and opening.go.
-//   - spans.go joins a run and its entries and plans its spans: their ids, parents and
-//     times. requests.go adds what hooks say of requests.
-//   - assign.go decides what belongs to one call: start, end, question, and the result in the
-//     files. tools.go bounds the call's time and plans its span, outcome.go decides how it
-//     ended, agents.go below which call a subagent hangs, folders.go where it worked.
-//   - The messages are made when they are asked for: root.go, llm.go and messages.go write
-//     those of agents and requests, tools.go those of calls, evidence.go says what is missing.
-//     attrs.go, arguments.go and ids.go write the parts.
+//   - join.go joins a run with its entries. It finds when the run began and ended, and how, and
+//     has the others decide the rest, in this order: requests.go which requests there
+//     were, agents.go which subagents; of each agent's calls assign.go what belongs to one,
+//     its start, end, question and result, calls.go its time, its span and the script that made
+//     it, outcome.go how it ended; then agents.go which call started a subagent, requests.go what a
+//     request answers and asks for, evidence.go what is not known. Each plans the spans of
+//     what it has found: their ids, parents and times.
+//   - spans.go gives the messages of these spans, each when it is asked for. It decides nothing:
+//     root.go writes those of agents, tools.go those of calls, llm.go and messages.go those of
+//     requests, with folders.go, hookruns.go, attrs.go, arguments.go and ids.go.
 //
 // names.go has the names of attributes. Of what has been written, narrow.go, limits.go and
 // latest.go make other forms, and ends.go and waits.go read parts back. spanfor.go finds the

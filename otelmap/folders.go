@@ -62,15 +62,15 @@ func firstWord(line string) string {
 
 // workspace returns the folders of the run's workspace, by the hooks and the host's files,
 // the main one first.
-func (m *mapping) workspace() (out []string) {
+func (j *joined) workspace() (out []string) {
 	last := ""
-	for it := range m.run.all {
+	for it := range j.run.all {
 		if it.Folders != last {
 			last = it.Folders
 			out = hook.Union(out, strings.Split(last, "\x00"))
 		}
 	}
-	out, seen := hook.Union(out, m.tr.Folders), make(map[string]bool)
+	out, seen := hook.Union(out, j.tr.Folders), make(map[string]bool)
 	return slices.DeleteFunc(out, func(dir string) bool {
 		key := FolderKey(strings.TrimRight(dir, "/"))
 		again := seen[key]
@@ -81,19 +81,19 @@ func (m *mapping) workspace() (out []string) {
 
 // folder returns the innermost of the workspace's folders that the path in a call's input
 // is in, "" if it is in none, or the workspace has one.
-func (m *mapping) folder(c *call) (found string) {
+func (j *joined) folder(c *call) (found string) {
 	it := c.event()
 	where := it.Tool.path
 	if c.pre != nil {
 		it = c.pre // its folder is that before the call
 		where = cmp.Or(where, it.Tool.path)
 	}
-	if where == "" || len(m.folders) < 2 || where[0] == '~' {
+	if where == "" || len(j.folders) < 2 || where[0] == '~' {
 		return ""
 	}
 	// Cline names a folder of the workspace by its last part.
 	if name, rest, ok := strings.Cut(where, ":"); ok && strings.HasPrefix(name, "@") {
-		for _, dir := range m.folders {
+		for _, dir := range j.folders {
 			if dir[strings.LastIndexAny(dir, `/\`)+1:] == name[1:] {
 				where = dir + "/" + rest
 			}
@@ -106,7 +106,7 @@ func (m *mapping) folder(c *call) (found string) {
 		where = where[:2] + strings.ReplaceAll(where[2:], `\`, "/")
 	}
 	where = path.Clean(where)
-	for _, dir := range m.folders {
+	for _, dir := range j.folders {
 		if len(dir) > len(found) && Below(where, dir) {
 			found = dir
 		}

@@ -38,9 +38,9 @@ var fates = [...]struct{ failure, message string }{
 }
 
 // failure is the error type of a call, "" for one that succeeded or whose outcome is unknown.
-func (m *mapping) failure(c *call) string {
+func (j *joined) failure(c *call) string {
 	if c.fate == fateFailed {
-		return m.opts.Agent.ToolError
+		return j.opts.Agent.ToolError
 	}
 	return fates[c.fate].failure
 }
@@ -48,14 +48,14 @@ func (m *mapping) failure(c *call) string {
 // decide finds how a call ended: by the hooks that denied it, by the event of its end, and by
 // its result in the host's files if there is no event or it lacks the text or the status. A call
 // that has no end ends with the result, a denied one with the hooks that denied it.
-func (m *mapping) decide(c *call) {
-	if rec := m.denial(c); rec != nil {
+func (j *joined) decide(c *call) {
+	if rec := j.denial(c); rec != nil {
 		if c.fate = fateHook; c.post == nil {
 			c.end = max(c.start, instantOf(hooksEnded(rec)))
 		}
 		return
 	}
-	if c.named || c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && m.opts.Capture != CaptureNone {
+	if c.named || c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && j.opts.Capture != CaptureNone {
 		c.used = c.result
 	}
 	r, status := c.used, hook.ToolOK
@@ -70,7 +70,7 @@ func (m *mapping) decide(c *call) {
 	case c.post != nil:
 		return
 	case r == nil:
-		c.fate = m.unfinished(c)
+		c.fate = j.unfinished(c)
 		return
 	// Files may have one refusal for a call that was interrupted and for one that the user
 	// rejected. It is an instruction to the model.
@@ -83,15 +83,14 @@ func (m *mapping) decide(c *call) {
 }
 
 // unfinished is the fate of a call of which only the start is known.
-func (m *mapping) unfinished(c *call) fate {
-	if m.open {
+func (j *joined) unfinished(c *call) fate {
+	if j.open {
 		return fateRunning
 	}
-	outcome, _ := m.outcome()
 	switch {
-	case m.turns() && c.asked != nil:
+	case j.turns() && c.asked != nil:
 		return fateAsked
-	case m.turns() && outcome == OutcomeInterrupted:
+	case j.turns() && j.outcome == OutcomeInterrupted:
 		return fateInterrupted
 	}
 	return fateUnfinished
