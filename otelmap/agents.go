@@ -30,13 +30,13 @@ type actor struct {
 	calls, made []*call
 	// first are the starts of its calls by id, never if an id was used again.
 	first map[string]instant
-	// begun are the places of its calls in the order of their start, of which so many
-	// had begun when the last agent did. waiting are the places of those that had not
-	// ended then, in order: of the tools that start agents, and of all others.
-	begun   []int
+	// begun are its calls in the order of their start, of which so many had begun when the
+	// last agent did. waiting are those that had not ended then, in the order of calls: of the
+	// tools that start agents, and of all others.
+	begun   []*call
 	next    int
 	since   instant
-	waiting [2][]int
+	waiting [2][]*call
 }
 
 // unnamedAgent is the name of a subagent whose kind is not known.
@@ -116,38 +116,33 @@ func (j *joined) startAgents(t *results) {
 	if len(subagents) == 0 {
 		return
 	}
-	started := starters{make(map[string]startedBy), make(map[string][]startedBy)}
-	for i, a := range j.agents {
-		for k, c := range a.calls {
-			by := startedBy{c, i, k}
-			started.calls[c.id()] = append(started.calls[c.id()], by)
-			if _, known := started.agents[c.started()]; !known {
-				started.agents[c.started()] = by
+	started := starters{make(map[string]*call), make(map[string][]*call)}
+	for _, a := range j.agents {
+		for i, c := range a.calls {
+			c.list, c.place = a.place, i
+			started.calls[c.id()] = append(started.calls[c.id()], c)
+			if started.agents[c.started()] == nil {
+				started.agents[c.started()] = c
 			}
 		}
 	}
 	// A call that is known to have started an agent started no other.
 	claimed := make(map[*call]bool)
 	for _, a := range subagents {
-		if by := j.namedCall(a.agent, started); by.call != nil {
-			claimed[by.call] = true
-		}
+		claimed[j.namedCall(a.agent, started)] = true
 	}
 	for _, a := range subagents {
 		// An agent that began later cannot be its parent; without this, two agents
 		// could be each other's.
-		by := j.namedCall(a.agent, started)
-		parent, c := j.root.SpanID(), by.call
-		if c == nil || by.agent >= a.place {
-			from := lead
+		from, c := lead, j.namedCall(a.agent, started)
+		if c == nil || c.list >= a.place {
 			if p := j.byID[a.agent.parent]; p != nil && 0 < p.place && p.place < a.place {
 				from = p
 			}
-			parent = from.span
-			if c = from.during(a.agent, claimed); c != nil {
-				claimed[c] = true
-			}
+			c = from.during(a.agent, claimed)
+			claimed[c] = true
 		}
+		parent := from.span
 		if c != nil {
 			parent = c.span
 		}
@@ -155,29 +150,23 @@ func (j *joined) startAgents(t *results) {
 	}
 }
 
-// startedBy is a call that started an agent, and its place.
-type startedBy struct {
-	call        *call
-	agent, item int
-}
-
 // starters are the calls of all agents: by the agent that a call's end says it started, the
 // first one, and by id.
 type starters struct {
-	agents map[string]startedBy
-	calls  map[string][]startedBy
+	agents map[string]*call
+	calls  map[string][]*call
 }
 
 // namedCall returns the first call that started the agent according to the call's
 // result or the host's files.
-func (j *joined) namedCall(a *agent, started starters) startedBy {
+func (j *joined) namedCall(a *agent, started starters) *call {
 	by := started.agents[a.id]
 	t := j.files.agents[a.id]
-	if t == nil || t.CallID == "" || by.call != nil && by.call.id() == t.CallID {
+	if t == nil || t.CallID == "" || by != nil && by.id() == t.CallID {
 		return by
 	}
 	other := started.with(t.CallID, a.items[0].at())
-	if by.call == nil || other.call != nil && cmp.Or(cmp.Compare(other.agent, by.agent), cmp.Compare(other.item, by.item)) < 0 {
+	if by == nil || other != nil && cmp.Or(cmp.Compare(other.list, by.list), cmp.Compare(other.place, by.place)) < 0 {
 		return other
 	}
 	return by
@@ -185,13 +174,13 @@ func (j *joined) namedCall(a *agent, started starters) startedBy {
 
 // with returns the call with an id that started what began then: the newest one before, of
 // the tools that start agents if there is one.
-func (s *starters) with(id string, began instant) (found startedBy) {
+func (s *starters) with(id string, began instant) (found *call) {
 	for _, by := range s.calls[id] {
-		switch now, best := spawns(by.call), found.call != nil && spawns(found.call); {
-		case found.call == nil:
-		case by.call.start > began, best && !now:
+		switch now, best := spawns(by), found != nil && spawns(found); {
+		case found == nil:
+		case by.start > began, best && !now:
 			continue
-		case now == best && found.call.start <= began && by.call.start < found.call.start:
+		case now == best && found.start <= began && by.start < found.start:
 			continue
 		}
 		found = by
@@ -201,30 +190,26 @@ func (s *starters) with(id string, began instant) (found startedBy) {
 
 // during returns the oldest call that was in progress when the agent began and started
 // no other, or nil. Tools that start agents come first.
-func (l *actor) during(a *agent, claimed map[*call]bool) *call {
-	begin := a.items[0].at()
-	if l.begun == nil || begin < l.since {
-		l.begun, l.next, l.waiting = make([]int, len(l.calls)), 0, [2][]int{}
-		for i := range l.begun {
-			l.begun[i] = i
-		}
-		slices.SortStableFunc(l.begun, func(x, y int) int { return cmp.Compare(l.calls[x].start, l.calls[y].start) })
+func (a *actor) during(began *agent, claimed map[*call]bool) *call {
+	begin := began.items[0].at()
+	if a.begun == nil || begin < a.since {
+		a.begun, a.next, a.waiting = slices.Clone(a.calls), 0, [2][]*call{}
+		slices.SortStableFunc(a.begun, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
 	}
-	for l.since = begin; l.next < len(l.begun) && l.calls[l.begun[l.next]].start <= begin; l.next++ {
-		i := l.begun[l.next]
-		kind := 1
-		if spawns(l.calls[i]) {
+	for a.since = begin; a.next < len(a.begun) && a.begun[a.next].start <= begin; a.next++ {
+		c, kind := a.begun[a.next], 1
+		if spawns(c) {
 			kind = 0
 		}
-		at, _ := slices.BinarySearch(l.waiting[kind], i)
-		l.waiting[kind] = slices.Insert(l.waiting[kind], at, i)
+		at, _ := slices.BinarySearchFunc(a.waiting[kind], c, func(x, y *call) int { return cmp.Compare(x.place, y.place) })
+		a.waiting[kind] = slices.Insert(a.waiting[kind], at, c)
 	}
-	for kind := range l.waiting {
-		for w := &l.waiting[kind]; len(*w) > 0; *w = (*w)[1:] {
-			c := l.calls[(*w)[0]]
+	for kind := range a.waiting {
+		for w := &a.waiting[kind]; len(*w) > 0; *w = (*w)[1:] {
+			c := (*w)[0]
 			switch {
 			case claimed[c] || c.end < begin:
-			case kind == 1 && a.parent == hook.ParentUnknown:
+			case kind == 1 && began.parent == hook.ParentUnknown:
 				return nil
 			default:
 				return c

@@ -123,15 +123,6 @@ func joinRewritten(calls []*call) []*call {
 	return out
 }
 
-// calls finds the calls of one agent by the hooks alone, in the order of their first events.
-func (b *Builder) calls(items []*item) []*call {
-	calls := pair(items)
-	if b.opts.Agent.Unnamed {
-		calls = joinRewritten(calls)
-	}
-	return calls
-}
-
 // results are what the host's files say of a run's calls. Each is one call's.
 type results struct {
 	j *joined
@@ -381,30 +372,25 @@ func (t *results) claim(agent string, calls []*call) {
 		byID[c.id()] = append(byID[c.id()], c)
 	}
 	for width := range 3 {
+		var keys []hook.CallKey
 		groups := make(map[hook.CallKey][]*call)
-		keyOf := func(c *call) (k hook.CallKey, ok bool) {
-			keys := keyOf(c.event()).Keys()
-			if width >= len(keys) {
-				return k, false
-			}
-			return keys[width], true
-		}
 		for _, c := range calls {
-			if k, ok := keyOf(c); ok {
-				if byKey[k] = append(byKey[k], c); c.result == nil {
-					groups[k] = append(groups[k], c)
-				}
+			all := keyOf(c.event()).Keys()
+			if width >= len(all) {
+				continue
+			}
+			k := all[width]
+			if byKey[k] = append(byKey[k], c); c.result == nil {
+				keys, groups[k] = append(keys, k), append(groups[k], c)
 			}
 		}
-		for _, c := range calls {
-			if k, ok := keyOf(c); ok {
-				all := byKey[k]
-				if k.ID != "" && k.Input == 0 {
-					all = byID[k.ID]
-				}
-				t.share(groups[k], all, resultKey{agent, k})
-				delete(groups, k)
+		for _, k := range keys {
+			all := byKey[k]
+			if k.ID != "" && k.Input == 0 {
+				all = byID[k.ID]
 			}
+			t.share(groups[k], all, resultKey{agent, k})
+			delete(groups, k)
 		}
 	}
 }
@@ -496,6 +482,6 @@ func (t *results) askedFor(r *hook.ToolResult) time.Time {
 	if !r.Asked.IsZero() {
 		return r.Asked
 	}
-	at, _ := hook.Newest(t.j.files.asked[callKey{r.Agent, r.ID}], r.At, func(t time.Time) time.Time { return t })
-	return at
+	asked, _ := hook.Newest(t.j.files.asked[callKey{r.Agent, r.ID}], r.At, asking.ended)
+	return asked.end
 }

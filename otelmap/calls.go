@@ -3,6 +3,7 @@ package otelmap
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
@@ -36,6 +37,8 @@ type call struct {
 	// within is the call of a script that made this one, nested how many such calls are known.
 	within *call
 	nested int
+	// list is the place of the agent that has its events, place that among the agent's calls.
+	list, place int
 }
 
 // event returns the event that has the most to say about the call.
@@ -136,14 +139,8 @@ func (j *joined) nest(calls []*call) {
 		if !strings.HasPrefix(c.id(), t.Nested) {
 			continue
 		}
-		after, _ := slices.BinarySearchFunc(scripts, c.start, func(s *call, at instant) int {
-			if s.start <= at {
-				return -1
-			}
-			return 1
-		})
-		before := scripts[max(0, after-maxScripts):after]
-		for _, s := range slices.Backward(before) {
+		after := sort.Search(len(scripts), func(i int) bool { return scripts[i].start > c.start })
+		for _, s := range slices.Backward(scripts[max(0, after-maxScripts):after]) {
 			if s.end >= c.start {
 				c.within = s
 				s.nested++

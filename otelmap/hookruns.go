@@ -123,15 +123,6 @@ func (b *Builder) hooked(r *Run) iter.Seq2[*item, *hook.Event] {
 	}
 }
 
-// hooksEnd returns when the last of the run's hooks ended, zero if none ran.
-func (j *joined) hooksEnd() time.Time {
-	var last time.Time
-	for _, rec := range j.hooked(j.run) {
-		last = latest(last, hooksEnded(rec))
-	}
-	return last
-}
-
 // stoppedBy returns the command of the hook that first asked the host to stop.
 func (j *joined) stoppedBy() string {
 	var first *hook.Event

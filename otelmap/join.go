@@ -27,10 +27,8 @@ type joined struct {
 	// start and end bound the run. compacted is when it was first compacted, if it was.
 	start, end, compacted time.Time
 	// open reports that the run has not ended.
-	open bool
-	// ending is the end of the run in the host's files, nil if the hooks reported
-	// one or the files have none.
-	ending *hook.TurnEnd
+	open   bool
+	ending *hook.TurnEnd // as Run.ending
 	// outcome is how the run ended, cause describes a failure.
 	outcome string
 	cause   hook.TurnEnd
@@ -38,7 +36,7 @@ type joined struct {
 	// provider and model are what the run was asked to use.
 	provider, model string
 	// requests are those to the model, by their start.
-	requests []hook.Request
+	requests []*hook.Request
 	// agents are the lead, then the subagents in the order in which they began.
 	agents []*actor
 	byID   map[string]*actor
@@ -47,7 +45,7 @@ type joined struct {
 	toolCalls, toolFailures, toolUnknown int64
 	// evidence says how much of the run is known, missing what is not.
 	evidence, missing string
-	// planned are the run's spans without the root.
+	// planned are the run's spans, the root first.
 	planned []*planned
 }
 
@@ -76,6 +74,9 @@ func (b *Builder) join(r *Run, tr *hook.Transcript, now time.Time) *joined {
 	slices.SortStableFunc(j.planned, func(x, y *planned) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end), bytes.Compare(x.id[:], y.id[:]))
 	})
+	parent, _ := r.parent(&b.opts)
+	root := &planned{id: j.root.SpanID(), parent: parent.SpanID(), start: otlp.UnixNano(j.start), end: otlp.UnixNano(j.end), build: j.rootMessage}
+	j.planned = slices.Insert(j.planned, 0, root)
 	return j
 }
 
@@ -83,7 +84,9 @@ func (b *Builder) join(r *Run, tr *hook.Transcript, now time.Time) *joined {
 func (j *joined) bound(now time.Time) {
 	r := j.run
 	if r.terminal == nil {
-		j.end = latest(j.end, j.hooksEnd())
+		for _, rec := range j.hooked(r) {
+			j.end = latest(j.end, hooksEnded(rec))
+		}
 		if j.ending != nil {
 			j.end = latest(j.end, j.ending.At)
 		}
@@ -95,30 +98,26 @@ func (j *joined) bound(now time.Time) {
 	j.end = latest(j.end, now)
 	if len(j.requests) > 0 && r.turn != "" {
 		// Another part's end bounds the start of a later part. Else the hook of the prompt was slow.
-		if c := &j.requests[0]; !c.Start.IsZero() && c.Start.Before(j.start) && (r.later || !c.End.IsZero() && c.End.Before(j.start)) {
+		if c := j.requests[0]; !c.Start.IsZero() && c.Start.Before(j.start) && (r.later || !c.End.IsZero() && c.End.Before(j.start)) {
 			j.start = latest(c.Start, r.resumed())
 		}
 	}
 }
 
-// ended returns how the run ended and the description of a failure: by the
-// hooks, else by the host's files.
+// ended returns how the run ended, and a failure: by the hooks, else by the host's files.
 func (j *joined) ended() (string, hook.TurnEnd) {
 	if j.open {
 		return OutcomeRunning, hook.TurnEnd{}
 	}
-	if e := j.ending; e != nil {
-		switch e.Kind {
-		case hook.KindRunComplete:
-			return OutcomeCompleted, *e
-		case hook.KindRunError:
-			failure := *e
-			failure.Message = j.opts.text(e.Message, j.opts.MaxOutput)
-			return OutcomeFailed, failure
-		case hook.KindSessionEnd:
-			return OutcomeInterrupted, *e
+	if j.ending != nil {
+		failure, outcome := *j.ending, outcomes[j.ending.Kind]
+		failure.Message = j.opts.text(failure.Message, j.opts.MaxOutput)
+		if failure.Kind == hook.KindRunCancel {
+			outcome = "" // a turn is not taken back, unlike a task
 		}
-	} else if t := j.run.terminal; t != nil {
+		return cmp.Or(outcome, j.run.Outcome, j.silence()), failure
+	}
+	if t := j.run.terminal; t != nil {
 		failure := hook.TurnEnd{ErrorType: t.ErrorType, Message: t.Message}
 		if j.turns() && (failure.ErrorType == "unknown" || failure.ErrorType == "") {
 			// A host may record it in its files more exactly than in its hook.
@@ -149,33 +148,22 @@ func (r *Run) ending(f *files) *hook.TurnEnd {
 // namedProvider returns the provider and model the run was asked to use, as the host
 // spells them. Events may name the model alone.
 func (j *joined) namedProvider() (provider, model string) {
-	provider, model = j.namedModel()
-	if provider != "" {
-		return provider, model
-	}
-	for _, c := range j.agents[0].requests {
-		if c.Provider != "" {
-			return c.Provider, model
-		}
-	}
-	return j.tr.Provider, model
-}
-
-func (j *joined) namedModel() (provider, model string) {
 	for it := range j.run.all {
-		if it.Model != "" {
-			return it.Provider, it.Model
+		if provider, model = it.Provider, it.Model; model != "" {
+			break
 		}
 	}
-	for _, c := range j.agents[0].requests {
-		if c.Model != "" {
-			return c.Provider, c.Model
-		}
+	requests := j.agents[0].requests
+	for i := 0; model == "" && i < len(requests); i++ {
+		provider, model = requests[i].Provider, requests[i].Model
 	}
-	if j.turns() {
-		return j.tr.Provider, cmp.Or(j.run.model, j.tr.Model)
+	if model == "" {
+		provider, model = j.tr.Provider, cmp.Or(j.run.model, j.tr.Model)
 	}
-	return j.tr.Provider, j.tr.Model
+	for i := 0; provider == "" && i < len(requests); i++ {
+		provider = requests[i].Provider
+	}
+	return cmp.Or(provider, j.tr.Provider), model
 }
 
 // planned is a span without its message: of a long run not all messages are in

@@ -9,18 +9,6 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 )
 
-// effort returns the effort that the run's end reports.
-func (j *joined) effort() string {
-	if t := j.run.terminal; t != nil {
-		for _, f := range t.Attrs {
-			if text, ok := f.Value.(string); ok && f.Key == KeyEffort {
-				return j.opts.text(text, j.opts.MaxOutput)
-			}
-		}
-	}
-	return ""
-}
-
 func (j *joined) chatMessage(c *exchange) *tracepb.Span {
 	id := c.ID
 	if c.Error != "" && c.RequestID == "" && j.turns() {
@@ -48,7 +36,7 @@ func (j *joined) chatMessage(c *exchange) *tracepb.Span {
 		a.usage(u, u.TotalInput(), true, sameKey)
 	}
 	if c.Agent == "" {
-		a.texts(KeyEffort, j.effort())
+		a.texts(KeyEffort, j.opts.text(j.run.terminal.text(KeyEffort), j.opts.MaxOutput))
 		a.flag(KeyCompacted, !j.compacted.IsZero() && c.start.After(j.compacted))
 	}
 	finish := class(c.Error)
@@ -81,19 +69,21 @@ var finishReasons = map[string]string{
 
 // usage adds the sums over the requests of a subagent, or of the whole run.
 func (j *joined) usage(a *attrs, of *actor) {
-	var sum *hook.Usage
-	var total, requests int64
-	add := func(c *hook.Request) {
+	var sum hook.Usage
+	var total, requests, counted int64
+	list := of.requests
+	if of.id == "" {
+		list = j.requests
+	}
+	for _, c := range list {
 		if c.Kind == hook.RequestSingle {
 			requests++
 		}
 		u := c.Usage
 		if u == nil {
-			return
+			continue
 		}
-		if sum == nil {
-			sum = &hook.Usage{}
-		}
+		counted++
 		total += u.TotalInput()
 		sum.Input += u.Input
 		sum.Output += u.Output
@@ -101,28 +91,19 @@ func (j *joined) usage(a *attrs, of *actor) {
 		sum.CacheRead += u.CacheRead
 		sum.CacheWrite += u.CacheWrite
 		if u.CostUSD != nil {
-			cost := *u.CostUSD
-			if sum.CostUSD != nil {
-				cost += *sum.CostUSD
-			}
+			cost := *u.CostUSD + *cmp.Or(sum.CostUSD, new(float64))
 			sum.CostUSD = &cost
 		}
-	}
-	for i := 0; of.id == "" && i < len(j.requests); i++ {
-		add(&j.requests[i])
-	}
-	for i := 0; of.id != "" && i < len(of.requests); i++ {
-		add(of.requests[i])
 	}
 	if requests > 0 {
 		a.num(KeyLLMRequests, requests)
 	}
-	if sum != nil {
+	if counted > 0 {
 		key := RunKey
 		if requests == 0 && of.id == "" {
 			key = sameKey // no span of a request has them
 		}
-		a.usage(sum, total, true, key)
+		a.usage(&sum, total, true, key)
 	}
 }
 

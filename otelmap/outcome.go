@@ -30,11 +30,12 @@ const (
 	messageAgentOpen  = "the subagent never reported an end"
 )
 
-// fates are the error types and the descriptions that are hookspan's. Those of fateFailed are
-// the agent's, the description of fateHook is the hook's.
-var fates = [...]struct{ failure, message string }{
-	fateDenied: {ErrorToolDenied, ""}, fateCancelled: {ErrorToolCancelled, ""}, fateHook: {ErrorToolDenied, ""}, fateAsked: {ErrorToolDenied, messageDenied},
-	fateInterrupted: {ErrorToolCancelled, messageCancelled}, fateUnfinished: {ErrorToolUnfinished, messageUnfinished},
+// fates are the error types, the descriptions that are hookspan's and the values of
+// KeyToolOutcome. The error type of fateFailed is the agent's, the description of fateHook the hook's.
+var fates = [...]struct{ failure, message, outcome string }{
+	fateDenied: {failure: ErrorToolDenied}, fateCancelled: {failure: ErrorToolCancelled}, fateHook: {failure: ErrorToolDenied},
+	fateAsked: {ErrorToolDenied, messageDenied, ""}, fateInterrupted: {ErrorToolCancelled, messageCancelled, ""}, fateUnfinished: {ErrorToolUnfinished, messageUnfinished, ""},
+	fateRunning: {outcome: ToolOutcomeRunning}, fateUnknown: {outcome: ToolOutcomeUnknown},
 }
 
 // failure is the error type of a call, "" for one that succeeded or whose outcome is unknown.

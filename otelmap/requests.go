@@ -49,34 +49,32 @@ func (q *requests) add(e *hook.Event) {
 // those that the files do not have yet.
 func (j *joined) joinRequests() {
 	for _, c := range j.own.calls {
-		j.requests = append(j.requests, *c)
+		own := *c
+		j.requests = append(j.requests, &own)
 	}
 	if j.Builder.requests.turns != nil {
 		j.addReported()
 	}
-	for i := range j.requests {
-		by := j.actor(j.requests[i].Agent)
-		by.requests = append(by.requests, &j.requests[i])
+	for _, c := range j.requests {
+		by := j.actor(c.Agent)
+		by.requests = append(by.requests, c)
 	}
 }
 
 func (j *joined) addReported() {
-	known := make(map[callKey]int)
-	for i := range j.requests {
-		known[callKey{j.requests[i].Agent, j.requests[i].ID}] = i
+	known := make(map[callKey]*hook.Request)
+	for _, c := range j.requests {
+		known[callKey{c.Agent, c.ID}] = c
 	}
 	join := func(c *hook.Request) {
 		key := callKey{c.Agent, c.ID}
-		if i, ok := known[key]; ok {
-			if j.requests[i].RequestID == "" {
-				j.requests[i].RequestID = c.RequestID
-			}
+		if have := known[key]; have != nil {
+			have.RequestID = cmp.Or(have.RequestID, c.RequestID)
 			return
 		}
-		known[key] = len(j.requests)
 		more := *c
-		more.Provider = j.tr.Provider
-		j.requests = append(j.requests, more)
+		more.Provider, known[key] = j.tr.Provider, &more
+		j.requests = append(j.requests, &more)
 	}
 	if j.run.turn != "" {
 		for _, c := range j.Builder.requests.turns[j.run.turn] {
@@ -93,7 +91,7 @@ func (j *joined) addReported() {
 			}
 		}
 	}
-	slices.SortStableFunc(j.requests, func(x, y hook.Request) int { return x.Start.Compare(y.Start) })
+	slices.SortStableFunc(j.requests, func(x, y *hook.Request) int { return x.Start.Compare(y.Start) })
 }
 
 // callKey is the id of a call of a subagent.
@@ -106,8 +104,8 @@ func (j *joined) chats() {
 	}
 	seen := make(map[string]int)
 	exchanges := make(map[string][]*exchange)
-	for i := range j.requests {
-		if c := &j.requests[i]; c.Kind == hook.RequestSingle {
+	for _, c := range j.requests {
+		if c.Kind == hook.RequestSingle {
 			key := c.Agent + "/" + c.ID
 			key += "/" + strconv.Itoa(seen[key])
 			seen[key]++
@@ -202,15 +200,10 @@ func (j *joined) converse(agent string, list []*exchange) {
 			byID[id] = append(byID[id], x)
 		}
 	}
-	// newest returns the newest one that had begun.
+	// newest returns the newest one that had begun, the first if none had.
 	newest := func(of []*exchange, at time.Time) *exchange {
-		n, _ := slices.BinarySearchFunc(of, at, func(x *exchange, at time.Time) int {
-			if x.start.After(at) {
-				return 1
-			}
-			return -1
-		})
-		return of[max(0, n-1)]
+		x, _ := hook.Newest(of, at, func(x *exchange) time.Time { return x.start })
+		return cmp.Or(x, of[0])
 	}
 	for _, c := range j.byID[agent].made {
 		id, at := c.id(), c.start.Time()

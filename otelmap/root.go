@@ -13,15 +13,6 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// rootSpan plans the root, after all other spans.
-func (j *joined) rootSpan() *planned {
-	parent, _ := j.run.parent(&j.opts)
-	return &planned{
-		id: j.root.SpanID(), parent: parent.SpanID(),
-		start: otlp.UnixNano(j.start), end: otlp.UnixNano(j.end), build: j.rootMessage,
-	}
-}
-
 func (j *joined) rootMessage() *tracepb.Span {
 	r := j.run
 	events, task := j.rootEvents()
@@ -221,12 +212,9 @@ func (j *joined) event(name string, it *item, said string, limit int) *tracepb.S
 
 // links returns the link to the previous run's root, if there was one.
 func (c Carry) links() []*tracepb.Span_Link {
-	tid, err := trace.TraceIDFromHex(c.PrevTrace)
-	if err != nil {
-		return nil
-	}
-	sid, err := trace.SpanIDFromHex(c.PrevSpan)
-	if err != nil {
+	tid, err1 := trace.TraceIDFromHex(c.PrevTrace)
+	sid, err2 := trace.SpanIDFromHex(c.PrevSpan)
+	if err1 != nil || err2 != nil {
 		return nil
 	}
 	return []*tracepb.Span_Link{{TraceId: tid[:], SpanId: sid[:], Flags: sampled}}

@@ -40,10 +40,7 @@ func (j *joined) span(p *planned) *tracepb.Span {
 // Spans returns the spans of a run that Runs returned as one message with one
 // scope: the root first, then in the order of their start. tr may be nil.
 func (b *Builder) Spans(r *Run, tr *hook.Transcript) *tracepb.ResourceSpans {
-	var all *tracepb.ResourceSpans
-	for all = range b.Batches(r, tr)(math.MaxInt) {
-	}
-	return all
+	return b.join(r, tr, time.Time{}).whole()
 }
 
 // Batches returns what Spans does in messages of size spans, the last one may have
@@ -56,21 +53,23 @@ func (b *Builder) Batches(r *Run, tr *hook.Transcript) func(size int) iter.Seq[*
 // OpenSpans is Spans for a run that has not ended, to look at and not to send. The run,
 // and the calls and agents of which only the start is known, are running and end at now.
 func (b *Builder) OpenSpans(r *Run, tr *hook.Transcript, now time.Time) *tracepb.ResourceSpans {
-	var all *tracepb.ResourceSpans
-	for all = range b.join(r, tr, now).spans()(math.MaxInt) {
+	return b.join(r, tr, now).whole()
+}
+
+func (j *joined) whole() (all *tracepb.ResourceSpans) {
+	for all = range j.spans()(math.MaxInt) {
 	}
 	return all
 }
 
 // spans gives the messages of the run's spans. It writes what is decided.
 func (j *joined) spans() func(size int) iter.Seq[*tracepb.ResourceSpans] {
-	all := slices.Insert(j.planned, 0, j.rootSpan())
 	resource := j.resource()
 	scope := &commonpb.InstrumentationScope{Name: ScopeName, Version: j.opts.ScopeVersion}
 	return func(size int) iter.Seq[*tracepb.ResourceSpans] {
 		return func(yield func(*tracepb.ResourceSpans) bool) {
 			same := make(repeated)
-			for batch := range slices.Chunk(all, size) {
+			for batch := range slices.Chunk(j.planned, size) {
 				spans := make([]*tracepb.Span, len(batch))
 				for i, p := range batch {
 					spans[i] = j.span(p)

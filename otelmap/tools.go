@@ -15,7 +15,7 @@ func (j *joined) toolMessage(c *call) *tracepb.Span {
 	if c.script() {
 		op, workflow = OpInvokeWorkflow, t.Name
 	}
-	server, method := c.mcpServer(), ""
+	server, method := cmp.Or(c.pre.text(KeyMCPServer), c.post.text(KeyMCPServer)), ""
 	if server != "" {
 		method = mcpCall
 	}
@@ -36,12 +36,7 @@ func (j *joined) toolMessage(c *call) *tracepb.Span {
 	if failure == "" {
 		a.texts(KeyToolResult, result)
 	}
-	switch c.fate {
-	case fateRunning:
-		a.texts(KeyToolOutcome, ToolOutcomeRunning)
-	case fateUnknown:
-		a.texts(KeyToolOutcome, ToolOutcomeUnknown)
-	}
+	a.texts(KeyToolOutcome, fates[c.fate].outcome)
 	if c.post != nil && t.Duration >= 0 {
 		a.num(KeyHostDuration, t.Duration.Milliseconds())
 	}
@@ -66,21 +61,6 @@ func (j *joined) toolMessage(c *call) *tracepb.Span {
 
 // mcpCall is the method of the protocol that calls a tool.
 const mcpCall = "tools/call"
-
-// mcpServer returns the MCP server of a call's tool, "" if it is no server's.
-func (c *call) mcpServer() string {
-	for _, it := range []*item{c.pre, c.post} {
-		if it == nil {
-			continue
-		}
-		for _, f := range it.Attrs {
-			if name, ok := f.Value.(string); ok && f.Key == KeyMCPServer {
-				return name
-			}
-		}
-	}
-	return ""
-}
 
 // mcpServer returns the server in the name of a tool, mcp__server__tool, which most agents
 // use.
