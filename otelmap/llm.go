@@ -35,6 +35,10 @@ func (j *joined) chatMessage(c *exchange) *tracepb.Span {
 	if u := c.Usage; u != nil {
 		a.usage(u, u.TotalInput(), true, sameKey)
 	}
+	if here, branch := j.checkedOut("", j.end).Branch, j.checkedOut(c.Agent, c.start).Branch; branch != here {
+		a.texts(KeyBranch, branch)
+		a.flag(KeyBranchUnknown, branch == "")
+	}
 	if c.Agent == "" {
 		a.texts(KeyEffort, j.opts.text(j.run.terminal.text(KeyEffort), j.opts.MaxOutput))
 		a.flag(KeyCompacted, !j.compacted.IsZero() && c.start.After(j.compacted))

@@ -16,6 +16,7 @@ import (
 func (j *joined) rootMessage() *tracepb.Span {
 	r := j.run
 	events, task := j.rootEvents()
+	place := j.checkedOut("", j.end)
 
 	a := texts(
 		KeyOperation, OpInvokeAgent,
@@ -32,9 +33,10 @@ func (j *joined) rootMessage() *tracepb.Span {
 		KeyHostProvider, j.provider,
 		KeyModel, j.model,
 		KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), j.tr.Cwd),
-		KeyRepositoryName, j.opts.Repository.Name,
-		KeyRepositoryURL, j.opts.Repository.URL,
-		KeyBranch, j.opts.Repository.Branch,
+		KeyRepositoryName, place.Name,
+		KeyRepositoryURL, place.URL,
+		KeyBranch, place.Branch,
+		KeyRevision, place.Revision,
 		KeyUser, cmp.Or(otlp.Text(j.opts.Resource, KeyUser), r.firstOf(func(it *item) string { return it.User })),
 		KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }),
 		KeyPromptID, r.turn,
