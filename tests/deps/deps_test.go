@@ -188,7 +188,7 @@ var mayImport = map[string][]string{
 		"config", "hook", "hook/cline", "spool", "internal/userhooks/hookfile", "internal/userhooks/hookrun", "internal/userhooks/hooksession", "internal/userhooks/plain",
 		"internal/userhooks/sample", "internal/userhooks/translate", "internal/userhooks/verdict", "internal/rawjson", "internal/files/regular", "otelmap/spanid",
 	},
-	"internal/userhooks/place":     {"hook", "hook/cline", "otelmap", "spool"},
+	"internal/userhooks/place":     {"hook", "hook/cline", "otelmap", "otelmap/spanid", "spool"},
 	"internal/userhooks/plain":     {"internal/jstext"},
 	"internal/userhooks/hookrun":   {"internal/userhooks/hookfile", "internal/userhooks/plain", "internal/userhooks/translate", "internal/userhooks/verdict"},
 	"internal/userhooks/shelltext": {"internal/userhooks/hookfile"},
