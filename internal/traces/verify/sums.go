@@ -89,14 +89,19 @@ func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
 		s.ids = make(map[string]bool)
 	}
 	for _, r := range runs {
-		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
-		if s.only != "" {
-			spans = slices.DeleteFunc(spans, func(span *tracepb.Span) bool {
-				id := step.Of(span).Session()
-				return id != "" && id != s.only
-			})
+		var spans []*tracepb.Span
+		var tree step.Tree
+		for span := range otlp.Spans([]*tracepb.ResourceSpans{r}) {
+			one := step.Of(span)
+			if id := one.Session(); s.only != "" && id != "" && id != s.only {
+				continue
+			}
+			if i := tree.Add(one); i < len(spans) {
+				spans[i] = span // the store has one of an id
+			} else {
+				spans = append(spans, span)
+			}
 		}
-		tree := step.TreeOf(slices.Values(spans))
 		at := max(0, len(s.runs)-1)
 		for _, span := range spans {
 			if step.Of(span).Kind() == step.KindRun {

@@ -239,3 +239,16 @@ func TestSecondReadingCountsACopyOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestASpanThatComesAgainCountsOnce has a request with the id of another one, as the store keeps one
+// of them, and a call behind it.
+func TestASpanThatComesAgainCountsOnce(t *testing.T) {
+	child := func(id, operation string) *tracepb.Span {
+		return &tracepb.Span{SpanId: []byte(id), ParentSpanId: []byte("00000000"), Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, operation)}}
+	}
+	sums := new(Sums)
+	sums.Add(resource(rootSpan(0, 9, otelmap.OutcomeCompleted), child("00000001", otelmap.OpChat), child("00000001", otelmap.OpChat), child("00000002", otelmap.OpExecuteTool)))
+	if len(sums.requests) != 1 || len(sums.calls) != 1 || sums.calls[0].agent != "" {
+		t.Errorf("%d requests and %d calls, want one each", len(sums.requests), len(sums.calls))
+	}
+}
