@@ -33,8 +33,10 @@ type Reading struct {
 	Unread []Unread
 	// Unknown are the rows, items and parts of kinds that are not known, by their kinds.
 	Unknown []Unknown
-	// about are the sessions and threads that the files that were read are about, by the paths.
-	about map[string][]string
+	// About are the sessions and threads that the files that were read are about, notes is which
+	// file is about which, and whether it is read again each time.
+	About map[string]bool
+	notes Notes
 }
 
 // Lacks is what an agent's hooks report and its files lack.
@@ -383,25 +385,55 @@ func Read(ctx context.Context, host string, env Env) (*Reading, error) {
 // were written before a time are left out. Files that cannot be read are among what was not.
 // The error is the context's.
 func (l *Files) Read(ctx context.Context, notes Notes, since time.Time, sessions []string) (*Reading, error) {
-	s := l.selection(notes)
-	files := l.read(ctx, append(s.changed(since), s.of(append(sessions, l.gone(notes)...))...))
-	about := make(map[string][]string)
-	for news := files; len(news) > 0; files = append(files, news...) {
-		var ids []string
-		for _, r := range news {
-			about[r.path] = r.about()
-			ids = append(ids, about[r.path]...)
+	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread), About: make(map[string]bool), notes: make(Notes)}
+	var chosen []found
+	of := make(map[string][]found) // files by the sessions that they were noted to be of
+	changed := maps.Clone(notes)   // or removed
+	for _, f := range l.all {
+		held := notes.hold(f)
+		if !held && !f.at.Before(since) || notes[f.path].Again {
+			chosen = append(chosen, f)
 		}
-		news = l.read(ctx, s.of(ids))
+		if held {
+			delete(changed, f.path)
+		}
+		for _, id := range notes[f.path].Of {
+			of[id] = append(of[id], f)
+		}
+	}
+	for _, n := range changed {
+		sessions = append(sessions, n.Of...)
+	}
+	var files []*file
+	for len(chosen)+len(sessions) > 0 {
+		for _, id := range sessions {
+			chosen = append(chosen, of[id]...)
+			delete(of, id)
+		}
+		sessions = nil
+		for _, r := range l.read(ctx, out.notes, chosen) {
+			note := r.note()
+			files, out.notes[r.path] = append(files, r), note
+			for _, id := range note.Of {
+				if !out.About[id] {
+					out.About[id], sessions = true, append(sessions, id)
+				}
+			}
+		}
+		chosen = nil
 	}
 	slices.SortFunc(files, func(x, y *file) int { return cmp.Compare(x.path, y.path) })
-	out := l.joined(files)
-	out.about = about
+	out.join(files)
 	return out, ctx.Err()
 }
 
-// read reads files.
-func (l *Files) read(ctx context.Context, all []found) []*file {
+// read reads files, each once and those not that were read.
+func (l *Files) read(ctx context.Context, read Notes, all []found) []*file {
+	slices.SortFunc(all, func(x, y found) int { return cmp.Compare(x.path, y.path) })
+	all = slices.DeleteFunc(slices.Compact(all), func(f found) bool {
+		_, known := read[f.path]
+		return known
+	})
 	files := make([]*file, len(all))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -421,9 +453,8 @@ func (l *Files) read(ctx context.Context, all []found) []*file {
 	return files
 }
 
-// joined is what files say together.
-func (l *Files) joined(files []*file) *Reading {
-	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
+// join takes what files say together.
+func (out *Reading) join(files []*file) {
 	kinds := make(map[string]Unknown)
 	adopt(files)
 	for _, file := range files {
@@ -440,7 +471,6 @@ func (l *Files) joined(files []*file) *Reading {
 		out.Unknown = append(out.Unknown, kinds[kind])
 	}
 	out.once()
-	return out
 }
 
 // takes reports a file that may hold rows.
