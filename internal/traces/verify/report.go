@@ -112,6 +112,12 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, traces []
 		roots, err := v.Store.Conversations(ctx, id)
 		return slices.ContainsFunc(roots, func(r store.Root) bool { return r.Removed }), err
 	}}
+	if !v.All {
+		c.Some = make(map[string]bool)
+		for id := range chosen {
+			c.Some[id] = true
+		}
+	}
 	differ, err := c.Sessions(ctx, slices.Sorted(maps.Keys(chosen)))
 	if err != nil {
 		return err

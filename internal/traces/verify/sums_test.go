@@ -116,7 +116,7 @@ func (r *recording) differences(t *testing.T, spans []*tracepb.ResourceSpans) []
 	}
 	sums := new(Sums)
 	sums.Add(spans...)
-	c := Check{Host: r.host, Files: files, Store: r.other, Sums: map[string]*Sums{r.id: sums}, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	c := Check{Host: r.host, Files: files, Store: r.other, Sums: map[string]*Sums{r.id: sums}, Some: map[string]bool{r.id: true}, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	found, err := c.Sessions(t.Context(), []string{r.id})
 	if err != nil {
 		t.Fatal(err)

@@ -66,18 +66,16 @@ type Session struct {
 	Files        []string
 	Began, Ended time.Time
 	// Unsummed reports that the files say less in sum than by their answers, so that tokens are
-	// not compared.
-	Unsummed bool
+	// not compared, Left that something of it was left to another session.
+	Unsummed, Left bool
 
 	// prompts are the keys of these, calls are by their ids, and rank is the highest of the rows with
 	// requests and of those with prompts.
 	prompts map[string]bool
 	calls   map[string][]*Call
 	rank    [2]int
-	// owned reports a file that is the session's, copied that rows say that they are copies, and
-	// holders are the sessions in whose files it is.
-	owned, copied bool
-	holders       []string
+	// copied reports rows that say that they are copies.
+	copied bool
 }
 
 // Fact is what requests, calls, prompts and turns have in common: the file with it, and when it
@@ -85,16 +83,16 @@ type Session struct {
 type Fact struct {
 	ID, File string
 	At       time.Time
-	// Held are the sessions in whose files it is as well.
-	Held []string
 	// Line is the number of the row, from 1.
 	Line int
 	// Agent is the id of the subagent whose it is, empty for the main agent. Dir is the folder
 	// that it worked in, EndDir that of the result of a call or of a turn's last row, both empty
 	// where rows do not say.
 	Agent, Dir, EndDir string
-	// copied reports that the row says that it is a copy, sub that a subagent's file has it.
-	copied, sub bool
+	// copied reports that the row says that it is a copy, sub that a subagent's file has it, and short
+	// that its id may be that of other calls. of is the session that it is left to.
+	copied, sub, short bool
+	of                 string
 }
 
 // Request is a request to a model. Input includes what was read from the cache and written to it;
@@ -459,9 +457,6 @@ func (out *Reading) join(files []*file) {
 	adopt(files)
 	for _, file := range files {
 		out.Unread = append(out.Unread, file.unread...)
-		for id, s := range file.sessions {
-			out.merge(id, s)
-		}
 		for _, u := range file.unknown {
 			have := kinds[u.Kind]
 			kinds[u.Kind] = Unknown{u.Kind, have.Count + 1, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
@@ -470,7 +465,7 @@ func (out *Reading) join(files []*file) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		out.Unknown = append(out.Unknown, kinds[kind])
 	}
-	out.once()
+	out.gather(files)
 }
 
 // takes reports a file that may hold rows.

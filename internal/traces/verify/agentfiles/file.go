@@ -211,11 +211,6 @@ func (r *file) of() *Session {
 		s = newSession()
 		s.Files, r.sessions[r.session] = []string{r.path}, s
 	}
-	if r.owner == "" || r.owner == r.session {
-		s.owned = true
-	} else if !slices.Contains(s.holders, r.owner) {
-		s.holders = append(s.holders, r.owner)
-	}
 	if r.copied {
 		s.copied = true
 		return s
@@ -238,11 +233,7 @@ func (r *file) in(dir string) {
 func (r *file) dir() string { return cmp.Or(r.dirs[r.agent], r.dirs[""]) }
 
 func (r *file) fact() Fact {
-	f := Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, Dir: r.dir(), copied: r.copied, sub: r.sub}
-	if r.owner != "" && r.owner != r.session {
-		f.Held = []string{r.owner}
-	}
-	return f
+	return Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, Dir: r.dir(), copied: r.copied, sub: r.sub}
 }
 
 // request adds a request, or what a later row says of it. Where rows of several kinds
@@ -294,8 +285,10 @@ func (r *file) failure(id string) {
 func (r *file) call(id, name string) *Call {
 	c, made := r.of().newest(id, r.agent), &Call{Fact: r.fact(), Name: name}
 	made.ID = id
+	own := strings.TrimPrefix(id, name+"__") // the Gemini CLI puts the tool's name before the model's id
+	made.short = len(own) <= shortID || numbered.MatchString(own)
 	// One of the same id as a known one is another if that has ended, or is of another agent or turn.
-	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !made.copies(&c.Fact) {
+	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !made.same(&c.Fact) {
 		r.works()
 		c = made
 		r.of().addCall(c)

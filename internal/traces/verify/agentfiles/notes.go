@@ -1,6 +1,7 @@
 package agentfiles
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -37,9 +38,7 @@ func (n Notes) hold(f found) bool {
 // note is which sessions and threads the file has something of, and whether it is read again.
 func (r *file) note() Note {
 	ids := append([]string{r.owner, r.session}, r.origins...)
-	for id, s := range r.sessions {
-		ids = append(append(ids, id), s.holders...)
-	}
+	ids = slices.AppendSeq(ids, maps.Keys(r.sessions))
 	slices.Sort(ids)
 	return Note{
 		Of:    slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" }),
