@@ -33,19 +33,16 @@ type Reading struct {
 	Unread []Unread
 	// Unknown are the rows, items and parts of kinds that are not known, by their kinds.
 	Unknown []Unknown
-	// About are the sessions and threads that the files that were read are about, notes is which
-	// file is about which, and whether it is read again each time.
+	// About are the sessions and threads that the files that were read are about, notes those of each.
 	About map[string]bool
 	notes Notes
 }
 
 // Lacks is what an agent's hooks report and its files lack.
 type Lacks struct {
-	// UnnamedCalls are calls without an id, of which the files may lack one that did not end,
-	// ScriptCalls those that a script makes.
-	UnnamedCalls, ScriptCalls bool
-	// CutTurns are turns that are cut off before their first answer, or during a call.
-	CutTurns bool
+	// UnnamedCalls are calls without an id that did not end, ScriptCalls those that a script makes,
+	// CutTurns turns that are cut off before their first answer, or during a call.
+	UnnamedCalls, ScriptCalls, CutTurns bool
 }
 
 // LacksOf returns what the files of an agent lack.
@@ -61,25 +58,22 @@ type Session struct {
 	Results map[string]bool
 	// Turns are what the prompts and the host's own words began.
 	Turns []*Turn
-	// Files are those with rows of the session, Began and Ended are the times of the first
-	// and the last of these.
+	// Files are those with rows of it, Began and Ended the times of the first and the last row.
 	Files        []string
 	Began, Ended time.Time
 	// Unsummed reports that the files say less in sum than by their answers, so that tokens are
 	// not compared, Left that something of it was left to another session.
 	Unsummed, Left bool
 
-	// prompts are the keys of these, calls are by their ids, and rank is the highest of the rows with
-	// requests and of those with prompts.
+	// prompts are the keys of these, calls are by their ids, rank is the highest of the rows with
+	// requests and of those with prompts, and copied reports rows that say that they are copies.
 	prompts map[string]bool
 	calls   map[string][]*Call
 	rank    [2]int
-	// copied reports rows that say that they are copies.
-	copied bool
+	copied  bool
 }
 
-// Fact is what requests, calls, prompts and turns have in common: the file with it, and when it
-// was written. Requests and calls have an ID.
+// Fact is what requests, calls, prompts and turns have in common. Requests and calls have an ID.
 type Fact struct {
 	ID, File string
 	At       time.Time
@@ -148,9 +142,8 @@ type Prompt struct {
 
 // Turn is what a prompt, or the host itself, began. Answered reports that an answer in text, or an
 // error, ended it, and Failed that this is an error. Of one without such an end, Cut reports that
-// the user interrupted it, and Unclear that the files do not say how it ended.
-//
-// Last is the time of its last row, and Work the number of its requests and calls.
+// the user interrupted it, and Unclear that the files do not say how it ended. Last is the time of
+// its last row, Work the number of its requests and calls.
 type Turn struct {
 	Fact
 	Answered, Failed, Cut, Unclear bool
@@ -158,8 +151,7 @@ type Turn struct {
 	key                            string
 	Work                           int
 	Breaks                         []Break
-	// ended reports a row that says that the turn has ended.
-	ended bool
+	ended                          bool // by a row that says so
 }
 
 // Break is the time between an end of a turn and the row with which it continued.
@@ -178,7 +170,6 @@ type Unknown struct {
 	File string `json:"file"`
 }
 
-// String names the kind and its number.
 func (u Unknown) String() string {
 	text := fmt.Sprintf("%d of the unknown kind %s, first in %s", u.Count, u.Kind, filepath.Base(u.File))
 	if u.Counts {
@@ -199,7 +190,6 @@ type Unread struct {
 	Session string `json:"session,omitempty"`
 }
 
-// String names the place and the reason.
 func (u Unread) String() string {
 	if u.Line > 0 {
 		return fmt.Sprintf("%s, line %d: %s", u.File, u.Line, u.Reason)

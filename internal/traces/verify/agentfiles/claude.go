@@ -134,7 +134,7 @@ func (c *claudeFile) skim(line []byte) bool {
 		Type string `json:"type"`
 	}
 	if !jsontext.Value(line).IsValid(lenient) {
-		c.skip(c.line, "it is no JSON object")
+		c.skip(c.line, noObject, false)
 	} else if json.Unmarshal(line, &row, lenient) == nil {
 		c.kind("claude-code", row.Type, line)
 	}

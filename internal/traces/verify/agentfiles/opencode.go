@@ -115,7 +115,7 @@ func (c *opencodeFile) older() error {
 	}
 	text, err := regular.Read(c.path, regular.Options{})
 	if err != nil || !c.parse(append(text, ' '), &s) || s.ID == "" {
-		c.skip(0, "it is no session")
+		c.skip(0, "it is no session", false)
 		return nil
 	}
 	c.parents[s.ID], c.created[s.ID] = s.ParentID, s.Time.Created
@@ -153,7 +153,7 @@ func (c *opencodeFile) message(session, id, kind, data string, at float64) {
 	m := value[opencodeMessage]([]byte(data))
 	m.Role = cmp.Or(kind, m.Role)
 	if m.Role == "" && !jsontext.Value(data).IsValid(lenient) {
-		c.skipPart(0, "message "+id+" is no JSON object")
+		c.skip(0, "message "+id+" is no JSON object", true)
 	}
 	c.add(session, id, &m, at)
 	if kind == "user" && !c.subs[id] {
@@ -201,7 +201,7 @@ func (c *opencodeFile) part(session, id, _, data string, at float64) {
 	p := value[opencodePart]([]byte(data))
 	c.turnOf(session)
 	if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
-		c.skipPart(0, "a part of message "+id+" is no JSON object")
+		c.skip(0, "a part of message "+id+" is no JSON object", true)
 	}
 	c.kind("opencode parts", p.Type, []byte(data))
 	c.at = time.UnixMilli(int64(at))
