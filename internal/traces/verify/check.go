@@ -27,8 +27,7 @@ type Check struct {
 	Store *store.Store
 	// Sums are those that were read from the store, or from what is sent to it.
 	Sums map[string]*Sums
-	// Cut reports that the store has lost the beginning of a session, so that only what is
-	// not before its first trace counts.
+	// Cut reports that the store has lost what is before the first trace of a session.
 	Cut func(ctx context.Context, session string) (bool, error)
 	Now time.Time
 	// Off reports that a folder's project switches recording off. If nil, none does.
@@ -39,8 +38,7 @@ type Check struct {
 	Some map[string]bool
 	// Private counts requests that are not compared since they are of folders that are Off.
 	Private int
-	// Gone are the sessions with traces of which the files say nothing, so that they were not
-	// compared.
+	// Gone are the sessions with traces, not compared since the files say nothing of them.
 	Gone []string
 	// settled reports that each thing in the files is of one session.
 	settled bool
@@ -50,8 +48,7 @@ type Check struct {
 // whose rows then do not count.
 const openAge = time.Hour
 
-// Sessions compares sessions. Those without a difference are left out, and those without
-// files are in Gone.
+// Sessions compares sessions, and returns those with a difference.
 func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
@@ -76,8 +73,7 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 	return differ, nil
 }
 
-// Untraced lists the sessions with requests, calls or prompts in the files that are not known,
-// and of which the store has no trace.
+// Untraced lists the sessions with work in the files that are not known and have no trace.
 func (c *Check) Untraced(ctx context.Context, known func(id string) bool) (untraced []Session, err error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
@@ -158,8 +154,7 @@ func (c *Check) settle(ctx context.Context) (err error) {
 // written is how much later than the hook that ends a run an agent may write its last row.
 const written = time.Second
 
-// part returns what the files say of the session, as far as the store should have it; nil
-// if they say nothing.
+// part returns what the files say of the session, as far as the store should have it.
 func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Session, error) {
 	s := c.Files.Sessions[id]
 	if s == nil {
@@ -168,10 +163,10 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Se
 	var from, to time.Time
 	if c.Cut != nil {
 		cut, err := c.Cut(ctx, id)
-		switch {
-		case err != nil || cut && sums.first.IsZero():
+		if err != nil || cut && sums.first.IsZero() {
 			return nil, err
-		case cut:
+		}
+		if cut {
 			from = sums.first.Add(-early)
 		}
 	}

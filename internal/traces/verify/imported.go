@@ -20,8 +20,7 @@ import (
 
 // ImportVerdict is what a second reading of the agent's files says of an import.
 type ImportVerdict struct {
-	// Sessions were compared, Differ have a difference. Gone have traces and no files, and
-	// were not compared.
+	// Sessions were compared, Differ have a difference, and Gone have traces and no files.
 	Sessions int       `json:"sessions"`
 	Differ   []Session `json:"differ,omitempty"`
 	Gone     []string  `json:"gone,omitempty"`
@@ -72,8 +71,7 @@ func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*
 	}
 }
 
-// Place is where an import ran: the agent's files, the store, the version of the program, from
-// when on it imported and when it ended. Clean removes secrets, Off is that of [Check].
+// Place is where an import of what is Since a time ran, and ended Now. Clean and Off are as in [Check].
 type Place struct {
 	Env        agentfiles.Env
 	Store      *store.Store
@@ -134,8 +132,7 @@ func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, err
 	return v, err
 }
 
-// touched are the sessions with new traces, those with others than when they were equal, and those to
-// compare that were not.
+// touched are the sessions with other traces than when they were equal, and those to compare that were not.
 func (c *ImportCheck) touched(equal, now map[string]string) map[string]bool {
 	ids := make(map[string]bool)
 	for id, state := range equal {
@@ -227,11 +224,10 @@ func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.F
 func (v *ImportVerdict) Text() string {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "%-9s %s\n", name, text) }
-	v.unread(line)
+	v.places(line)
 	for _, u := range v.Untraced {
 		line("not read", "session "+termtext.Value(u.Session)+" is in a form or a place that is not supported: "+termtext.Value(u.Differences[0].String()))
 	}
-	v.unknown(line)
 	if n := len(v.Gone); n > 0 {
 		line("not compared", termtext.Plural(n, "session")+" without files: "+termtext.Value(strings.Join(v.Gone[:min(n, maxNamed)], ", ")))
 	}

@@ -37,19 +37,16 @@ func (s *Session) Dirs() []string {
 func (s *Session) Hide(turns []*Turn, off map[string]bool) {
 	s.Turns = nil
 	for _, t := range turns {
+		turn := *t
 		if off[t.Dir] || off[t.EndDir] {
-			hidden := *t
-			hidden.key, hidden.Answered, hidden.Unclear = "", false, true
-			t = &hidden
+			turn.key, turn.Answered, turn.Unclear = "", false, true
 		}
-		s.Turns = append(s.Turns, t)
+		s.Turns = append(s.Turns, &turn)
 	}
 	for i, q := range s.Calls {
-		if off[q.EndDir] {
-			hidden := *q
-			hidden.Hidden = true
-			s.Calls[i] = &hidden
-		}
+		call := *q
+		call.Hidden = off[q.EndDir]
+		s.Calls[i] = &call
 	}
 }
 
@@ -73,8 +70,8 @@ func adopt(files []*file) {
 		if r.delegated && s.Began.After(began[r.session]) {
 			s.each(func(_ key, f *Fact) { f.Agent, f.sub = fileName(r.path), true })
 		}
-		for range len(parents) {
-			id = cmp.Or(parents[id], id)
+		for n := len(parents); n > 0 && parents[id] != ""; n-- {
+			id = parents[id]
 		}
 		if r.sub && r.owner != "" && id != r.session {
 			delete(r.sessions, r.session)

@@ -166,8 +166,7 @@ var (
 // mark begins some files, and rows of files that were joined.
 var mark = []byte("\ufeff")
 
-// parse reads a row into v, which must be zero. A member of another type than expected is
-// left out.
+// parse reads a row into v, which must be zero, without members of other types than expected.
 func (r *file) parse(line []byte, v any) bool {
 	if json.Unmarshal(line, v, lenient) == nil {
 		return true
@@ -355,8 +354,7 @@ func typedIn(text string) string {
 	return text
 }
 
-// element returns what is in the first element of a name, or of those that begin with it, and
-// what follows that.
+// element returns what is in the first element whose name begins so, and what follows that.
 func element(text, name string) (inner, rest string) {
 	_, rest, _ = strings.Cut(text, "<"+name)
 	_, rest, _ = strings.Cut(rest, ">")
@@ -375,8 +373,7 @@ func (r *file) typed(rank int, key, text string) {
 	r.of().addPrompt(rank, &Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
 }
 
-// kind counts a row, an item or a part of a kind that is not among those of a place, unless it
-// is empty.
+// kind counts a row, an item or a part of a kind that is not among those of a place.
 func (r *file) kind(place, kind string, raw []byte) {
 	if kind == "" || kinds()[[2]string{place, kind}] {
 		return
@@ -427,9 +424,9 @@ func (r *file) begin(key string) {
 	s.Turns = append(s.Turns, r.turn)
 }
 
-// says notes an answer: one that asks for nothing more may end the turn.
-func (r *file) says(done bool) {
-	r.turn.Answered, r.turn.Failed = done, false
+// says notes an answer or an error: one that asks for nothing more may end the turn.
+func (r *file) says(done, failed bool) {
+	r.turn.Answered, r.turn.Failed = done, failed
 	r.lasts()
 }
 
@@ -452,18 +449,17 @@ func rows[T any](r *file, take func(row *T, line []byte)) func([]byte) {
 
 // interrupt notes that the user interrupted the turn.
 func (r *file) interrupt() {
-	r.turn.Answered, r.turn.Failed, r.turn.Cut, r.turn.ended = false, false, true, true
-	r.lasts()
+	r.turn.Cut, r.turn.ended = true, true
+	r.says(false, false)
 }
 
 // finish notes an end of the turn: an answer, or an error.
 func (r *file) finish(failed bool) {
-	r.turn.Answered, r.turn.Failed, r.turn.ended = true, failed, true
-	r.lasts()
+	r.turn.ended = true
+	r.says(true, failed)
 }
 
-// hostText reports words that the host puts where a prompt is: elements such as
-// <task-notification> and marks in brackets.
+// hostText reports words of the host where a prompt is, as <task-notification> and marks in brackets.
 func hostText(text string) bool {
 	text = strings.TrimSpace(text)
 	if text == "" || interruption(text) {

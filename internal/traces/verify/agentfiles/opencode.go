@@ -54,8 +54,7 @@ type opencodeFile struct {
 	first map[string]string
 }
 
-// readOpencode reads a database, or a session of an older version with its messages, each of
-// which is a file.
+// readOpencode reads a database, or a session of an older version, whose messages are files.
 func readOpencode(ctx context.Context, r *file) error {
 	c := &opencodeFile{file: r, parents: make(map[string]string), created: make(map[string]float64), users: make(map[string]bool), subs: make(map[string]bool)}
 	if !strings.HasSuffix(r.path, ".db") {
@@ -191,9 +190,8 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 	case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
 		c.interrupt()
 	case m.Role == "assistant":
-		c.turn.Answered, c.turn.Failed = m.Finish == "stop" || m.Finish == "length" || m.Error != nil, m.Error != nil
-		c.turn.Answered = c.turn.Answered || m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // a command of the user's
-		c.lasts()
+		command := m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // of the user's
+		c.says(m.Finish == "stop" || m.Finish == "length" || m.Error != nil || command, m.Error != nil)
 	}
 }
 

@@ -88,7 +88,7 @@ func (c *qwenFile) take(row *qwenRow) {
 	case "assistant":
 		if c.lead {
 			c.within()
-			c.says(!called && text != "" && text != "[image]")
+			c.says(!called && text != "" && text != "[image]", false)
 		}
 		c.used(row)
 	case "tool_result":
