@@ -1,10 +1,7 @@
 package step
 
 import (
-	"iter"
 	"slices"
-
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 // Tree is which span is below which. Spans are added in any order and not kept; then the tree
@@ -39,15 +36,6 @@ const (
 	placing
 	placed
 )
-
-// TreeOf returns the tree of spans, each at its place in the sequence.
-func TreeOf(spans iter.Seq[*tracepb.Span]) *Tree {
-	var t Tree
-	for s := range spans {
-		t.Add(Of(s))
-	}
-	return &t
-}
 
 // Add adds a span and returns its place. A span that is added again, by its trace and id, has
 // the place that it had, and counts in its last version.
