@@ -32,11 +32,11 @@ func (j *joined) toolMessage(c *call) *tracepb.Span {
 		KeyMCPServer, server,
 		KeyFolder, j.folder(c),
 	)
-	failure := j.failure(c)
-	if failure == "" {
-		a.texts(KeyToolResult, result)
+	failure, shown := j.failure(c), result
+	if failure != "" {
+		shown = "" // what a failed call returned is no result
 	}
-	a.texts(KeyToolOutcome, fates[c.fate].outcome)
+	a.texts(KeyToolResult, shown, KeyToolOutcome, fates[c.fate].outcome)
 	if c.post != nil && t.Duration >= 0 {
 		a.num(KeyHostDuration, t.Duration.Milliseconds())
 	}
@@ -53,7 +53,6 @@ func (j *joined) toolMessage(c *call) *tracepb.Span {
 	}
 	s.Events = append(s.Events, j.callHooks(c)...)
 	if failure != "" {
-		// What a failed call returned is no result.
 		failWith(s, failure, message, cmp.Or(result, message), max(c.start, c.end).Time())
 	}
 	return s
