@@ -10,7 +10,7 @@ type Transcript struct {
 	Model    string
 	// HostVersion is the agent's version.
 	HostVersion string
-	// HostApp is the program the agent runs in, such as "Visual Studio Code".
+	// HostApp is the program the agent runs in, such as InVSCode.
 	HostApp string
 	// Cwd is the session's working directory.
 	Cwd string
@@ -66,6 +66,9 @@ type Transcript struct {
 	Sources []string
 	Unread  []Unread
 }
+
+// InVSCode is the Transcript.HostApp of an agent that runs in VS Code.
+const InVSCode = "Visual Studio Code"
 
 // PullRequest is one that a session made.
 type PullRequest struct {

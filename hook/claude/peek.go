@@ -31,6 +31,10 @@ func (c *Protocol) peek(payload []byte, event string, getenv func(string) string
 			return h
 		}
 		h.Version = p.Text("cursor_version")
+		roots, _ := p.Elements("workspace_roots") // Cursor's
+		for _, root := range roots {
+			h.Dirs = append(h.Dirs, rawjson.Text(root))
+		}
 		if sender := Sender(o, getenv); sender != c.Host {
 			h.Agent = hook.WordOf(sender)
 		}

@@ -24,6 +24,9 @@ func decode(t *testing.T, members string) []hook.Event {
 	r := hook.Raw{Payload: []byte(`{"conversation_id":"c","generation_id":"g","model":"m","cursor_version":"3.1","workspace_roots":["/w"],"cwd":"",` + members + `}`)}
 	events, err := Decode(r)
 	tested.Check(t, r, events, err)
+	if dirs := tested.Peek(r.Payload, "").Dirs; len(dirs) != 1 || dirs[0] != "/w" {
+		t.Errorf("folders %q", dirs)
+	}
 	if ev := events[0]; ev.Session != "c" || ev.Turn != "g" || ev.Model != "m" || ev.HostVersion != "3.1" || ev.Cwd != "/w" {
 		t.Errorf("%+v", ev)
 	}

@@ -96,9 +96,11 @@ func (e *exam) programs(ctx context.Context) {
 			e.add(Note, p.Text, p.Hint)
 		}
 	}
+	if e.Setup.GOOS != "windows" || !e.st.has("claude") || e.st.has("copilot") {
+		return
+	}
 	code, _ := e.Setup.Agents.WithGuests().Named(hook.HostVSCode)
-	where, _ := code.FoundIn(ctx, e.Setup.Files())
-	if e.Setup.GOOS == "windows" && where != "" && e.st.has("claude") && !e.st.has("copilot") {
+	if where, _ := code.FoundIn(ctx, e.Setup.Files()); where != "" {
 		e.add(Note, "VS Code starts the hooks of Claude Code with PowerShell, which may not read their command line: it may not be recorded",
 			"hookspan install copilot: VS Code runs those hooks, too, and PowerShell reads them (not run)")
 	}

@@ -43,11 +43,11 @@ type build struct {
 	// kinds are those of rows that are not known.
 	kinds transcript.Kinds
 	// damaged are the lines of which something could not be read.
-	damaged      int
-	version, cwd string
-	moves        hook.Moves
-	folders      []string
-	checkouts    hook.Checkouts
+	damaged           int
+	version, cwd, app string
+	moves             hook.Moves
+	folders           []string
+	checkouts         hook.Checkouts
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
 }

@@ -194,6 +194,7 @@ func (l *fileLog) addRow(r *row) {
 	l.checkedOut(r)
 	if l.agent == "" || l.b.gone {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
+		l.b.app = cmp.Or(l.b.app, appOf(r.text("entrypoint")))
 		l.b.cwd = cmp.Or(cwd, l.b.cwd)
 		if r.at.After(l.b.lastTime) {
 			l.b.lastTime = r.at
@@ -304,4 +305,12 @@ func (l *fileLog) addSystem(r *row) {
 	case "local_command":
 		l.dropCommand()
 	}
+}
+
+// appOf is the program that Claude Code runs in, by how it was started.
+func appOf(entrypoint string) string {
+	if entrypoint == "claude-vscode" {
+		return hook.InVSCode
+	}
+	return ""
 }

@@ -504,3 +504,13 @@ func TestDamagedLinesCostOnlyThemselves(t *testing.T) {
 		t.Errorf("read %+v", tr)
 	}
 }
+
+// TestEditor: the program that the agent runs in is named.
+func TestEditor(t *testing.T) {
+	for entrypoint, want := range map[string]string{"claude-vscode": hook.InVSCode, "cli": ""} {
+		tr := readLines(t, `{"type":"user","uuid":"u","sessionId":"s1","entrypoint":"`+entrypoint+`","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"go"}}`)
+		if tr.HostApp != want {
+			t.Errorf("%s: in %q, want %q", entrypoint, tr.HostApp, want)
+		}
+	}
+}

@@ -115,8 +115,8 @@ type log struct {
 	// tier is the service tier that the newest settings ask for.
 	tier string
 
-	version, cwd, provider, model string
-	checkouts                     hook.Checkouts
+	version, cwd, provider, model, app string
+	checkouts                          hook.Checkouts
 	// system are the instructions before all prompts.
 	system string
 	last   time.Time
@@ -199,6 +199,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
+	t.HostApp = l.app
 	t.Checkouts, t.Moves, t.Folders = l.checkouts, l.Moves.Sorted(l.cwd), l.Folders
 	t.DoubtCheckouts()
 	// The tokens of an answer are written just after it.
@@ -322,6 +323,9 @@ func (l *log) take(r *row) {
 	case sessionMeta:
 		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
+			if p.Text("originator") == "codex_vscode" {
+				l.app = hook.InVSCode
+			}
 			git := p.Members("git")
 			c := hook.Checkout{At: r.at, Repository: hook.Repository{Branch: hook.PlainWord(git.Text("branch")), Revision: hook.PlainWord(git.Text("commit_hash"))}}
 			c.Repository.Name, c.Repository.URL = hook.RepositoryAt(git.Text("repository_url"))

@@ -251,3 +251,13 @@ func TestDamagedLines(t *testing.T) {
 		}
 	}
 }
+
+// TestEditor: the program that the agent runs in is named.
+func TestEditor(t *testing.T) {
+	for originator, want := range map[string]string{"codex_vscode": hook.InVSCode, "codex_exec": ""} {
+		tr := readRows(t, strings.Replace(oldMeta, `"cli_version"`, `"originator":"`+originator+`","cli_version"`, 1))
+		if tr.HostApp != want {
+			t.Errorf("%s: in %q, want %q", originator, tr.HostApp, want)
+		}
+	}
+}
