@@ -9,6 +9,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap/spanid"
 )
 
@@ -216,6 +217,9 @@ func (m *mapping) toolMessage(c *call) *tracepb.Span {
 	}
 	if c.post != nil && t.Duration >= 0 {
 		a.num(KeyHostDuration, t.Duration.Milliseconds())
+	}
+	if c.post != nil && len(m.commits[c.post.Hash]) > 0 {
+		a = append(a, otlp.Strings(KeyCommits, m.commits[c.post.Hash]))
 	}
 	a.facts(&m.opts, c.pre, c.post)
 	if out.denied != nil {
