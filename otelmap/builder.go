@@ -63,8 +63,9 @@ type Builder struct {
 	recalled map[RunID]*Carry
 	// lost are the places of events that could not be read, in order.
 	lost []int64
-	// checkouts are those that In was given.
+	// checkouts and commits are those that In was given.
 	checkouts hook.Checkouts
+	commits   map[uint64][]string
 	// requests are those that hooks report.
 	requests requests
 }
@@ -104,8 +105,11 @@ func (b *Builder) Tighten(c Capture) {
 	}
 }
 
-// In says what was checked out where the session's agents worked.
-func (b *Builder) In(c hook.Checkouts) { b.checkouts = c }
+// In says what was checked out where the session's agents worked, and which commits calls made, by
+// the hashes of the events of their ends.
+func (b *Builder) In(c hook.Checkouts, commits map[uint64][]string) {
+	b.checkouts, b.commits = c, commits
+}
 
 // Limit lowers the lengths of previews of later events, unless they are zero, and
 // replaces Options.Clean, unless clean is nil.

@@ -102,6 +102,8 @@ const (
 	// KeyBranchUnknown is true on requests whose branch is not known, or was none, while the
 	// root has one.
 	KeyBranchUnknown = "hookspan.branch.unknown"
+	// KeyCommits are the commits that a call made, on tool spans.
+	KeyCommits = "hookspan.commits"
 	// KeyFolders are the folders of a workspace that has several, the main one first.
 	// KeyFolder is the one that the path in a call's input is in, on tool spans.
 	KeyFolders = "hookspan.workspace.folders"

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/hookspan/hookspan/internal/otlp"
 )
 
 func (j *joined) toolMessage(c *call) *tracepb.Span {
@@ -39,6 +41,9 @@ func (j *joined) toolMessage(c *call) *tracepb.Span {
 	a.texts(KeyToolResult, shown, KeyToolOutcome, fates[c.fate].outcome)
 	if c.post != nil && t.Duration >= 0 {
 		a.num(KeyHostDuration, t.Duration.Milliseconds())
+	}
+	if c.post != nil && len(j.commits[c.post.Hash]) > 0 {
+		a = append(a, otlp.Strings(KeyCommits, j.commits[c.post.Hash]))
 	}
 	a.facts(&j.opts, c.pre, c.post)
 	switch rec := j.ran[c.pre]; {

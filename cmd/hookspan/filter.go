@@ -42,6 +42,7 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus; =NAME is the whole name")
 	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool, or with a part of its name such as mcp__postgres; =NAME is the whole name")
 	flags.StringVar(&ff.f.Branch, "branch", "", "only sessions that began on this branch, where the agent's files name it")
+	flags.StringVar(&ff.f.Commit, "commit", "", "only with a call that made this commit, or one whose `ID` begins so")
 	flags.StringVar(&ff.f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
 	flags.Float64Var(&ff.f.MinCost, "min-cost", 0, "only what cost at least so many `DOLLARS`")
 	flags.BoolVar(&ff.f.Failed, "failed", false, "only those that failed, or with a call that failed")

@@ -25,7 +25,7 @@ import (
 
 // showFlags are the flags of hookspan show.
 type showFlags struct {
-	session, span, file             string
+	session, span, file, commit     string
 	failed, full                    bool
 	verbose, ascii, asJSON, noPager bool
 	cost                            bool
@@ -53,6 +53,8 @@ requests missed the cache or were made larger by the output of a call.
 
 --file shows how the task changed a file, or those of a folder, as diffs.
 
+--commit shows the task with the call that made a commit.
+
 --session shows a whole conversation in order: what you and the agent said, and
 the tools.
 
@@ -69,6 +71,7 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 	flags.Lookup("session").NoOptDefVal = newestSession
 	flags.StringVar(&f.span, "span", "", "show one call: its `NUMBER` in the tree, or the beginning of a span id")
 	flags.StringVar(&f.file, "file", "", "show how this file, folder/ or *.pattern was changed, as diffs")
+	flags.StringVar(&f.commit, "commit", "", "show the task that made this commit, or one whose `ID` begins so")
 	flags.BoolVar(&f.failed, "failed", false, "show every call that failed, was denied or never ended")
 	flags.BoolVar(&f.cost, "cost", false, "show where the money went: requests, subagents, cache misses, large outputs")
 	flags.BoolVar(&f.full, "full", false, "with --span or --failed: whole texts, not only the previews")
@@ -84,6 +87,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 			return wrongUsage(cmd, wantPattern, f.file, badPattern)
 		case changed("session") && (f.failed || changed("span") || f.full):
 			return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
+		case f.commit != "" && (id != "" || changed("session")):
+			return wrongUsage(cmd, "--commit: it names the task: want it without ID and --session")
 		case f.cost && (changed("session") || f.failed || changed("span")):
 			return wrongUsage(cmd, "--cost: it is of one trace: want it without --session, --span and --failed")
 		case f.file != "" && (changed("session") || f.failed || changed("span") || f.cost):
@@ -100,6 +105,16 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
 			if changed("session") {
 				return showSession(ctx, a, p, cmd, f, id)
+			}
+			if f.commit != "" {
+				made, err := p.Store.List(ctx, store.Filter{Commit: f.commit, Limit: 1})
+				if err != nil {
+					return err
+				}
+				if len(made) == 0 {
+					return hinted{fmt.Errorf("commit %s: no recorded call made it", f.commit), "hookspan blame FILE shows which lines are of recorded commits"}
+				}
+				id = made[0].TraceID
 			}
 			t, err := p.Trace(ctx, id)
 			if isSession, serr := namesSession(ctx, a, p, id, err); serr != nil {

@@ -49,6 +49,8 @@ type Note struct {
 type Call struct {
 	Begun, Ended time.Time
 	Command      string
+	// Printed are the commits, by the beginnings of their ids, that it says it has made.
+	Printed []string
 }
 
 // At looks at the worktree that a folder belongs to.
@@ -251,12 +253,12 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 		add(begin, "", false)
 		begin = n.Moved.Add(tick)
 	}
+	var made []*Call
 	moves, ok := l.since(n)
 	// If HEAD was written and its log was not, its time is not that of the last move.
 	ok = ok && len(moves) > 0 && !l.Logged.Add(tick).Before(l.Moved)
 	if ok && len(moves) > 1 {
-		calls = slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) })
-		calls, ok = by(calls, moves, l.Moved)
+		made, ok = by(slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) }), moves, l.Moved)
 	}
 	switch {
 	case l.Git == "":
@@ -279,13 +281,13 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 			switch {
 			case i == 0:
 				add(begin, m.from, true)
-			case calls[i-1] != calls[i]:
-				add(calls[i-1].Begun, "", false)
-				add(calls[i-1].Ended, m.from, true)
+			case made[i-1] != made[i]:
+				add(made[i-1].Begun, "", false)
+				add(made[i-1].Ended, m.from, true)
 			}
 		}
 		if len(moves) > 1 {
-			add(calls[len(moves)-1].Begun, "", false)
+			add(made[len(moves)-1].Begun, "", false)
 		}
 		add(l.Moved, "", false)
 		add(l.Moved.Add(tick), l.Repository.Branch, true)
@@ -300,8 +302,9 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 // by returns for each move the call that made it. Each must be named by a command of a call, in
 // order, and the last be within its call's time: else another program may have made one. ok is
 // then false.
-func by(calls []Call, moves []move, last time.Time) (made []Call, ok bool) {
-	for _, c := range calls {
+func by(calls []Call, moves []move, last time.Time) (made []*Call, ok bool) {
+	for i := range calls {
+		c := &calls[i]
 		for command := range strings.FieldsFuncSeq(c.Command, func(r rune) bool { return strings.ContainsRune("\n;&|()", r) }) {
 			if words := strings.Fields(command); len(made) < len(moves) && moves[len(made)].named(words) {
 				made = append(made, c)

@@ -93,8 +93,7 @@ func (p *reading) reread(ctx context.Context, s *spool.Session, of part, to int6
 		q.link(ctx)
 	}
 	if w, err := readWhereabouts(s); q.builder != nil && err == nil {
-		w.Checkouts.Sort()
-		q.builder.In(w.Checkouts)
+		w.tell(q.builder)
 	}
 	return q, nil
 }

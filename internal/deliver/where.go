@@ -31,6 +31,8 @@ const (
 // whereabouts is what the file holds.
 type whereabouts struct {
 	Version int `json:"v"`
+	// Commits are those that calls made, by the hashes of the events of their ends.
+	Commits map[uint64][]string `json:"commits,omitempty"`
 	// Until is up to when the checkouts are known.
 	Until     time.Time       `json:"until"`
 	Checkouts hook.Checkouts  `json:"checkouts"`
@@ -42,6 +44,7 @@ type worked struct {
 	moves hook.Moves
 	open  hook.OpenCalls[time.Time]
 	calls []checkout.Call
+	ends  []uint64 // the hashes of the events of the calls' ends
 }
 
 // note takes over what an event says.
@@ -51,7 +54,11 @@ func (w *worked) note(e *hook.Event) {
 		agent = e.Agent
 	}
 	w.moves.Add(agent, e.At(), e.Cwd)
-	if e.Tool == nil || !strings.Contains(e.Tool.Input, "git") {
+	if e.Tool == nil {
+		return
+	}
+	printed := checkout.Printed(e.Tool.Output)
+	if len(printed) == 0 && !strings.Contains(e.Tool.Input, "git") {
 		return
 	}
 	key := hook.CallKey{ID: e.Tool.ID, Name: e.Tool.Name, Input: uint64(crc32.ChecksumIEEE([]byte(e.Tool.Input)))}
@@ -59,8 +66,13 @@ func (w *worked) note(e *hook.Event) {
 	case hook.KindToolStart:
 		w.open.Start(key, e.At())
 	case hook.KindToolEnd:
-		if begun, ok := w.open.End(key); ok && !e.Tool.Status.Failed() {
-			w.calls = append(w.calls, checkout.Call{Begun: begun, Ended: e.At(), Command: e.Tool.Input[:min(len(e.Tool.Input), maxCommand)]})
+		begun, ok := w.open.End(key)
+		if !ok {
+			begun = e.At()
+		}
+		if e.Tool.Status == hook.ToolOK {
+			w.calls = append(w.calls, checkout.Call{Begun: begun, Ended: e.At(), Command: e.Tool.Input[:min(len(e.Tool.Input), maxCommand)], Printed: printed})
+			w.ends = append(w.ends, e.Hash)
 		}
 	}
 }
@@ -87,8 +99,13 @@ func (p *reading) locate(ctx context.Context, s *spool.Session, due []*otelmap.R
 	if err != nil {
 		p.logf("session %q of %s: what was checked out is not noted: %v", p.session, p.host, err)
 	}
+	w.tell(p.builder)
+}
+
+// tell gives the builder what is known.
+func (w *whereabouts) tell(b *otelmap.Builder) {
 	w.Checkouts.Sort()
-	p.builder.In(w.Checkouts)
+	b.In(w.Checkouts, w.Commits)
 }
 
 func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run) (whereabouts, error) {
@@ -126,6 +143,9 @@ func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run
 
 // add looks at the worktrees in which agents worked from one time to another.
 func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begin, end time.Time) {
+	if w.Commits == nil {
+		w.Commits = make(map[uint64][]string)
+	}
 	looks := make(map[string]*checkout.Look)
 	at := func(dir string) *checkout.Look {
 		if looks[dir] == nil {
@@ -156,6 +176,11 @@ func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begi
 		var note *checkout.Note
 		if n := slices.IndexFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git }); n >= 0 {
 			note = &w.Notes[n]
+		}
+		for i, made := range l.Commits(note, of.calls) {
+			if len(made) > 0 && of.calls[i].Ended.After(from) {
+				w.Commits[of.ends[i]] = made
+			}
 		}
 		for _, c := range l.During(note, from, to, of.calls) {
 			c.Agent = agent

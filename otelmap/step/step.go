@@ -44,6 +44,13 @@ type attrs []*commonpb.KeyValue
 // and arguments as maps.
 func (a attrs) text(key string) string { return otlp.Format(otlp.Find(a, key)) }
 
+func (a attrs) list(key string) (out []string) {
+	for _, v := range otlp.Find(a, key).GetArrayValue().GetValues() {
+		out = append(out, v.GetStringValue())
+	}
+	return out
+}
+
 func (a attrs) flag(key string) bool { return otlp.Find(a, key).GetBoolValue() }
 
 func (a attrs) count(key string) (int64, bool) {
@@ -295,12 +302,10 @@ func (s Step) Directory() string { return s.attrs().text(otelmap.KeyWorkingDirec
 func (s Step) Branch() string { return s.attrs().text(otelmap.KeyBranch) }
 
 // Folders are those of a workspace that has several, the main one first.
-func (s Step) Folders() (out []string) {
-	for _, v := range otlp.Find(s.attrs(), otelmap.KeyFolders).GetArrayValue().GetValues() {
-		out = append(out, v.GetStringValue())
-	}
-	return out
-}
+func (s Step) Folders() []string { return s.attrs().list(otelmap.KeyFolders) }
+
+// Commits are the ids of those that a call made.
+func (s Step) Commits() []string { return s.attrs().list(otelmap.KeyCommits) }
 
 // Outcome is how the run ended, one of otelmap's Outcome values.
 func (s Step) Outcome() string { return s.attrs().text(otelmap.KeyOutcome) }

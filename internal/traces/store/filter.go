@@ -32,6 +32,8 @@ type Filter struct {
 	Tool string
 	// Branch is the branch that the trace's session began on. If empty, any.
 	Branch string
+	// Commit is the beginning of the id of a commit that a call of the trace made. If empty, any.
+	Commit string
 	// Outcome is how the trace ended, one of otelmap's outcomes. If empty, any.
 	Outcome string
 	// Directory is a working directory, which includes the folders below it. If

@@ -39,6 +39,9 @@ func (f Filter) where() (string, []any) {
 	if f.Branch != "" {
 		add(`t.branch = ?`, f.Branch)
 	}
+	if commit := strings.ToLower(f.Commit); commit != "" {
+		add(`t.id IN (SELECT s.trace FROM commits c CROSS JOIN spans s ON s.id = c.span WHERE c.id >= ? AND c.id < ?)`, commit, commit+end)
+	}
 	if f.Outcome != "" {
 		add(`t.outcome = ?`, f.Outcome)
 	}

@@ -15,7 +15,7 @@ const applicationID = 0x686b7331
 const schemaVersion = 1
 
 // createTables makes the tables in an empty file.
-var createTables = createTraces + createRemoved + createSpans + createImports + createHooks + createWords + createRemovals + createGone + createOwed + createReadings //nolint:gosec // All are this package's.
+var createTables = createTraces + createRemoved + createSpans + createImports + createHooks + createCommits + createWords + createRemovals + createGone + createOwed + createReadings //nolint:gosec // All are this package's.
 
 var (
 	//go:embed schema/traces.sql
@@ -30,6 +30,8 @@ var (
 	createWords string
 	//go:embed schema/hooks.sql
 	createHooks string
+	//go:embed schema/commits.sql
+	createCommits string
 	//go:embed schema/gone.sql
 	createGone string
 	//go:embed schema/imports.sql

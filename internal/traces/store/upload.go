@@ -228,6 +228,11 @@ func (t *openTrace) upsert(ctx context.Context, r *row, origin int64) error {
 	if err := storeHookRuns(ctx, t.tx, t.next, r.Span); err != nil {
 		return err
 	}
+	for _, id := range step.Of(r.Span).Commits() {
+		if _, err := t.tx.ExecContext(ctx, `INSERT OR IGNORE INTO commits (id, span) VALUES (?, ?)`, otlp.ValidText(id), t.next); err != nil {
+			return err
+		}
+	}
 	t.changed = append(t.changed, r)
 	t.next++
 	return nil

@@ -25,6 +25,9 @@ func (r *Row) Details() []string {
 		out = r.eventDetails()
 	case r.Kind == KindTool:
 		out = []string{r.Arguments().Line()}
+		for _, id := range r.step().Commits() {
+			out = append(out, "commit "+line(termtext.Head(id, 8)))
+		}
 	case r.Kind == KindChat:
 		out = append(usage(r.usage), line(r.step().Answer()))
 	case r.Kind == KindAgent:
@@ -85,6 +88,7 @@ func (r *Row) ids() (out fields) {
 		out.add("link", fmt.Sprintf("%x %x", l.GetTraceId(), l.GetSpanId()))
 	}
 	out.add("call", one.CallID())
+	out.add("commits", strings.Join(one.Commits(), " "))
 	out.add("agent", one.AgentID())
 	out.add("response", one.ResponseID())
 	out.add("request", one.RequestID())
