@@ -482,6 +482,9 @@ func (m *mapping) askedFor(r *hook.ToolResult) time.Time {
 	if !r.Asked.IsZero() {
 		return r.Asked
 	}
-	at, _ := hook.Newest(m.files.asked[callKey{r.Agent, r.ID}], r.At, func(t time.Time) time.Time { return t })
-	return at
+	asked, known := hook.Newest(m.files.asked[callKey{r.Agent, r.ID}], r.At, asking.at)
+	if !known {
+		return time.Time{}
+	}
+	return asked.at()
 }
