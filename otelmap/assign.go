@@ -482,6 +482,9 @@ func (t *results) askedFor(r *hook.ToolResult) time.Time {
 	if !r.Asked.IsZero() {
 		return r.Asked
 	}
-	asked, _ := hook.Newest(t.j.files.asked[callKey{r.Agent, r.ID}], r.At, asking.ended)
-	return asked.end
+	asked, known := hook.Newest(t.j.files.asked[callKey{r.Agent, r.ID}], r.At, asking.at)
+	if !known {
+		return time.Time{}
+	}
+	return asked.at()
 }

@@ -16,8 +16,8 @@ import (
 type files struct {
 	tr     *hook.Transcript
 	shares map[RunID]*runFiles
-	// agents are the subagents by id, ends the ends of turns by turn, asked the requests
-	// whose answers ask for a call, in the order of their ends.
+	// agents are the subagents by id, ends the ends of turns by turn, asked the requests whose
+	// answers ask for a call, by their ends.
 	agents map[string]*hook.Subagent
 	ends   map[string][]*hook.TurnEnd
 	asked  map[callKey][]asking
@@ -40,7 +40,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 	}
 	f := &files{
 		tr: tr, shares: make(map[RunID]*runFiles), agents: make(map[string]*hook.Subagent),
-		ends: make(map[string][]*hook.TurnEnd), asked: make(map[callKey][]asking),
+		ends: make(map[string][]*hook.TurnEnd),
 	}
 	of := func(r *Run) *runFiles {
 		if r == nil {
@@ -53,18 +53,21 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		}
 		return s
 	}
-	p := b.places(tr.Prompts, f.asked)
+	p := b.places(tr.Prompts)
 	for i := range tr.Requests {
 		run, c := p.call(&tr.Requests[i])
 		for _, id := range c.ToolCallIDs {
 			key := callKey{c.Agent, id}
-			p.asked[key] = append(p.asked[key], asking{c.End, run})
+			p.asked[key] = append(p.asked[key], asking{instantOf(c.End), run})
 		}
 		s := of(run)
 		s.calls = append(s.calls, c)
 	}
+	if slices.ContainsFunc(tr.ToolResults, func(r hook.ToolResult) bool { return r.Asked.IsZero() }) {
+		f.asked = p.asked // else the results say when they were asked for
+	}
 	for _, list := range p.asked {
-		slices.SortStableFunc(list, func(x, y asking) int { return x.end.Compare(y.end) })
+		slices.SortStableFunc(list, func(x, y asking) int { return cmp.Compare(x.end, y.end) })
 	}
 	for i := range tr.ToolResults {
 		r := &tr.ToolResults[i]
@@ -103,6 +106,25 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 	}
 	b.files.Store(f)
 	return f
+}
+
+// Release lets go of what a run consists of, also in the transcript: its requests and results
+// there are empty afterwards. Of the builder only the spans of other runs may be asked for then.
+func (b *Builder) Release(r *Run, tr *hook.Transcript) {
+	b.items, b.seen, r.items, r.late = nil, nil, nil, nil
+	for _, a := range r.agents {
+		a.items = nil
+	}
+	f := b.filesOf(tr)
+	if s := f.shares[r.ID]; s != nil {
+		for _, c := range s.calls {
+			*c = hook.Request{}
+		}
+		for _, t := range s.results {
+			*t = hook.ToolResult{}
+		}
+		delete(f.shares, r.ID)
+	}
 }
 
 // stretch is a time of which the files' entries belong to a run. latest is the latest
@@ -154,16 +176,17 @@ type places struct {
 
 // asking is the end of a request and its run, nil for one that is not here.
 type asking struct {
-	end time.Time
+	end instant
 	run *Run
 }
 
-func (a asking) ended() time.Time { return a.end }
+// at is when the request ended.
+func (a asking) at() time.Time { return a.end.Time() }
 
-func (b *Builder) places(prompts []hook.Prompt, asked map[callKey][]asking) *places {
+func (b *Builder) places(prompts []hook.Prompt) *places {
 	p := &places{
 		turns: make(map[string]*timeline), agents: make(map[string]*timeline),
-		reported: make(map[callKey]*Run), asked: asked, elsewhere: make(map[string]bool),
+		reported: make(map[callKey]*Run), asked: make(map[callKey][]asking), elsewhere: make(map[string]bool),
 	}
 	ends := make(map[string]instant)
 	for _, id := range b.carry.Agents {
@@ -270,7 +293,7 @@ func (p *places) call(c *hook.Request) (*Run, *hook.Request) {
 // else that of its agent, turn and time. Without a turn it is the run of the request
 // that asked for the call: an agent may note the result when the run has ended.
 func (p *places) result(r *hook.ToolResult) *Run {
-	asked, known := hook.Newest(p.asked[callKey{r.Agent, r.ID}], r.At, asking.ended)
+	asked, known := hook.Newest(p.asked[callKey{r.Agent, r.ID}], r.At, asking.at)
 	// The id may be that of a call which no hook reported, of another run.
 	again := known && r.Turn == "" && asked.run != nil && len(p.asked[callKey{r.Agent, r.ID}]) > 1
 	if run := p.reported[callKey{r.Agent, r.ID}]; run != nil && !(again && asked.run != run) && (r.Agent != "" || r.Turn == "" || run.turn == "" || run.turn == r.Turn) {

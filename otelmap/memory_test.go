@@ -3,12 +3,15 @@ package otelmap
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 	"weak"
 
+	"github.com/google/go-cmp/cmp"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -41,6 +44,53 @@ func TestSpansHoldNothingOfTheirMapping(t *testing.T) {
 		t.Error("the transcript is in memory as long as the spans")
 	}
 	runtime.KeepAlive(spans)
+}
+
+// TestReleasedRunIsNotHeld counts what is in memory of a session's runs, of which one after the
+// other is released: its calls are free, and the others' spans as before.
+func TestReleasedRunIsNotHeld(t *testing.T) {
+	begin := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	const n = 5
+	at := func(i int) time.Time { return begin.Add(time.Duration(i) * time.Minute) }
+	session := func() (*Builder, []*Run, *hook.Transcript, []weak.Pointer[toolEvent]) {
+		b, tr := NewBuilder("claude-code", "s", Options{Agent: turnAgent}, Carry{}), &hook.Transcript{Session: "s"}
+		for i := range n {
+			turn, call := fmt.Sprint("t", i), &hook.Tool{ID: fmt.Sprint("c", i), Name: "Bash", Input: `{"command":"make"}`}
+			tr.Requests = append(tr.Requests, hook.Request{ID: fmt.Sprint("m", i), Turn: turn, Start: at(i), End: at(i), ToolCallIDs: []string{call.ID}})
+			tr.ToolResults = append(tr.ToolResults, hook.ToolResult{ID: call.ID, Turn: turn, Name: call.Name, Input: call.Input, Text: "made", Asked: at(i), At: at(i)})
+			for k, e := range []hook.Event{{Kind: hook.KindPrompt, Prompt: "go"}, {Kind: hook.KindToolStart, Tool: call}, {Kind: hook.KindToolEnd, Tool: call}, {Kind: hook.KindRunComplete}} {
+				e.Turn, e.StoredAt, e.Offset = turn, at(i), int64(4*i+k)
+				b.Add(e)
+			}
+		}
+		var events []weak.Pointer[toolEvent]
+		for _, it := range b.items {
+			if it.Tool != nil {
+				events = append(events, weak.Make(it.Tool))
+			}
+		}
+		return b, b.Runs(at(n)), tr, events
+	}
+	b, runs, tr, events := session()
+	whole, all, same, _ := session()
+	for i, r := range runs {
+		if diff := cmp.Diff(whole.Spans(all[i], same), b.Spans(r, tr), protocmp.Transform()); diff != "" {
+			t.Errorf("run %d (-nothing released +those before):\n%s", i, diff)
+		}
+		b.Release(r, tr)
+		runtime.GC()
+		held := 0
+		for _, e := range events {
+			if e.Value() != nil {
+				held++
+			}
+		}
+		kept := slices.DeleteFunc(slices.Clone(tr.ToolResults), func(r hook.ToolResult) bool { return r.ID == "" })
+		if want := n - i - 1; held != 2*want || len(kept) != want {
+			t.Errorf("%d events and %d results in memory after run %d, want %d and %d", held, len(kept), i, 2*want, want)
+		}
+	}
+	runtime.KeepAlive(b)
 }
 
 // TestLongRunHasEqualAttributesOnce counts the attributes in memory of a run: but for those with

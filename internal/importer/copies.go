@@ -43,12 +43,12 @@ func (im *Importer) keys(ctx context.Context) func() (*requestKeys, error) {
 // judge returns the verdict on a run that no root shows to be known, by its requests. copies
 // are the known ones of a run of which the rest is new. Requests without an id decide
 // nothing.
-func (k *requestKeys) judge(run *tracepb.ResourceSpans) (v verdict, copies []request) {
+func (k *requestKeys) judge(run func() *tracepb.ResourceSpans) (v verdict, copies []request) {
 	if len(k.stored)+len(k.removed) == 0 {
 		return isNew, nil
 	}
 	rest, v := false, isRemoved
-	for _, s := range run.GetScopeSpans()[0].GetSpans() {
+	for _, s := range run().GetScopeSpans()[0].GetSpans() {
 		key, ok := store.RequestKey(s)
 		switch {
 		case !ok:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -369,12 +370,11 @@ func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcrip
 		if memory != nil {
 			memory.At(r.Last)
 		}
-		run := b.Spans(r, tr)
-		root := run.GetScopeSpans()[0].GetSpans()[0]
+		root, whole := rootOf(b, r, tr, len(runs) > mappedOnce)
 		why := seen.original(b, r, tr)
 		if why == isNew {
 			var some []request
-			if why, some, err = seen.judge(ctx, near, run, r.EndedAt); err != nil {
+			if why, some, err = seen.judge(ctx, near, root, whole, r.EndedAt); err != nil {
 				return nil, nil, err
 			}
 			copies = append(copies, some...)
@@ -402,12 +402,30 @@ func (im *Importer) newRuns(ctx context.Context, f *findings, tr *hook.Transcrip
 		}
 		if len(runs) > mappedOnce {
 			f.runs = append(f.runs, func() *tracepb.ResourceSpans {
-				return clean(func() *tracepb.ResourceSpans { return b.Spans(r, tr) })
+				defer b.Release(r, tr)
+				return clean(whole)
 			})
 			continue
 		}
-		run = clean(func() *tracepb.ResourceSpans { return run })
+		run := clean(whole)
 		f.runs = append(f.runs, func() *tracepb.ResourceSpans { return run })
 	}
 	return copies, nil, nil
+}
+
+// rootOf returns the root of a run and a function that returns all its spans. Those of one of many
+// runs are made when it is called: most runs are known or new by their roots.
+func rootOf(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript, many bool) (root *tracepb.Span, whole func() *tracepb.ResourceSpans) {
+	batches, size := b.Batches(r, tr), math.MaxInt
+	if many {
+		size = 1
+	}
+	for some := range batches(size) {
+		root, whole = some.GetScopeSpans()[0].GetSpans()[0], func() *tracepb.ResourceSpans { return some }
+		break
+	}
+	if many {
+		whole = func() *tracepb.ResourceSpans { return b.Spans(r, tr) }
+	}
+	return root, whole
 }

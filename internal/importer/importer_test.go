@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -668,5 +669,29 @@ func TestImportEndsWithContext(t *testing.T) {
 	// What was gathered is stored, and owed.
 	if sent, owed, has := len(r.traces()), w.owed()["otlp"], rep.Destinations[1].Runs; sent+owed < has || has < 3 {
 		t.Errorf("%d sent, %d owed, %d stored", sent, owed, has)
+	}
+}
+
+// TestManyRunsAreReleasedAsTheyAreSent counts the results of a session's transcript that are in memory
+// when one of its runs is sent.
+func TestManyRunsAreReleasedAsTheyAreSent(t *testing.T) {
+	w, tr := newWorld(t), &hook.Transcript{}
+	const n = mappedOnce + 1
+	for i := range n {
+		turn, begin := fmt.Sprint("t", i), 100*i
+		tr.Prompts = append(tr.Prompts, hook.Prompt{At: at(begin), Text: "go", Turn: turn})
+		tr.ToolResults = append(tr.ToolResults, hook.ToolResult{ID: fmt.Sprint("c", i), Turn: turn, Name: "Bash", Input: "{}", Asked: at(begin + 1), At: at(begin + 2)})
+		tr.Ends = append(tr.Ends, hook.TurnEnd{At: at(begin + 3), Turn: turn, Kind: hook.KindRunComplete})
+	}
+	im, sent := w.importer(HostClaude), 0
+	im.Observe = func(_ string, _ Skipped, runs []*tracepb.ResourceSpans) {
+		sent += len(runs)
+		held := slices.DeleteFunc(slices.Clone(tr.ToolResults), func(r hook.ToolResult) bool { return r.ID == "" })
+		if len(held) != n-sent {
+			t.Errorf("%d results in memory after %d runs of %d", len(held), sent, n)
+		}
+	}
+	if rep := w.run(im, of("s", "claude", tr)); rep.Runs != n || sent != n {
+		t.Errorf("%d runs, %d of them sent, want %d", rep.Runs, sent, n)
 	}
 }

@@ -199,9 +199,10 @@ func (s *seen) original(b *otelmap.Builder, r *otelmap.Run, tr *hook.Transcript)
 	return isNew
 }
 
-// judge compares a run with what is known. copies are the requests that other sessions have of it.
-func (s *seen) judge(ctx context.Context, near *neighbours, run *tracepb.ResourceSpans, ended time.Time) (why verdict, copies []request, err error) {
-	why, err = s.judgeRoot(ctx, run.GetScopeSpans()[0].GetSpans()[0], ended)
+// judge compares a run with what is known: first its root, and only then its other spans. copies
+// are the requests that other sessions have of it.
+func (s *seen) judge(ctx context.Context, near *neighbours, root *tracepb.Span, run func() *tracepb.ResourceSpans, ended time.Time) (why verdict, copies []request, err error) {
+	why, err = s.judgeRoot(ctx, root, ended)
 	if why != isNew || err != nil {
 		return why, nil, err
 	}

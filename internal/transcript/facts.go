@@ -43,12 +43,12 @@ func (k *Facts) Text(before time.Time) (text string, changed bool) {
 }
 
 // Fact returns what a file says as find finds it, or found it in an earlier listing. What find
-// could not read is asked for again.
-func (f *Files) Fact(path string, find func() (says []string, err error)) []string {
+// could not read is asked for again. info is nil for a file that is not there.
+func (f *Files) Fact(path string, find func() (says []string, err error)) (says []string, info os.FileInfo) {
 	info, err := os.Stat(path)
 	if f.Facts == nil || err != nil {
-		says, _ := find()
-		return says
+		says, _ = find()
+		return says, info
 	}
 	now := fact{Size: info.Size(), At: info.ModTime().UnixNano()}
 	known, ok := f.Facts.old[path]
@@ -56,7 +56,7 @@ func (f *Files) Fact(path string, find func() (says []string, err error)) []stri
 		known, ok = now, false
 		known.Says, err = find()
 		if err != nil {
-			return known.Says
+			return known.Says, info
 		}
 	}
 	f.Facts.mu.Lock()
@@ -66,5 +66,5 @@ func (f *Files) Fact(path string, find func() (says []string, err error)) []stri
 	}
 	f.Facts.inUse[path] = known
 	f.Facts.found = f.Facts.found || !ok
-	return known.Says
+	return known.Says, info
 }

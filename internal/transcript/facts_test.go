@@ -23,7 +23,7 @@ func TestFactIsFoundOnceForAStateOfItsFile(t *testing.T) {
 	list := func(names ...string) (found []string) {
 		t.Helper()
 		for _, name := range names {
-			says := f.Fact(filepath.Join(dir, name), func() ([]string, error) {
+			says, _ := f.Fact(filepath.Join(dir, name), func() ([]string, error) {
 				found = append(found, name)
 				if name == "broken" {
 					return nil, os.ErrPermission

@@ -195,11 +195,16 @@ func (a Reader) Stamp(s Session) (stamp string, newest time.Time, ok bool) {
 // Stat describes the session whose main file is at path. ok is false if the
 // file is not a regular one, or the id could not be read again.
 func Stat(id, path string) (s Session, ok bool) {
-	if CheckID("session id", id) != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return Session{}, false
 	}
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
+	return Described(id, path, info)
+}
+
+// Described is Stat for a file that was looked at.
+func Described(id, path string, info os.FileInfo) (s Session, ok bool) {
+	if info == nil || !info.Mode().IsRegular() || CheckID("session id", id) != nil {
 		return Session{}, false
 	}
 	return Session{ID: id, Path: path, ModTime: info.ModTime()}, true

@@ -43,13 +43,26 @@ func (s *Store) upload(ctx context.Context, messages []*tracepb.ResourceSpans, a
 	})
 }
 
-// row is a span encoded before the transaction begins, so that the lock is held
-// for writing only.
+// encodedBefore is up to how many spans are encoded before the transaction begins, so that the
+// lock is held for writing only. Of more each is encoded when it is written: all would need
+// as much memory as the spans themselves.
+const encodedBefore = 16 << 10
+
+// row is a span of an upload.
 type row struct {
 	storedSpan
 	kind step.Kind
-	// message and resource are the span and its origin.
+	// message and resource are the span and its origin. The message is nil until it is encoded.
 	message, resource []byte
+}
+
+func (r *row) encode(in *encoder) error {
+	message, span, err := encode(in, r.Span)
+	if err != nil {
+		return fmt.Errorf("encode span %q: %w", r.GetName(), err)
+	}
+	r.message, r.Span = message, span
+	return nil
 }
 
 // session returns the session of a root whose trace came from outside, else nil.
@@ -61,7 +74,8 @@ func (r *row) session() any {
 }
 
 func makeRows(in *encoder, messages []*tracepb.ResourceSpans) ([]row, error) {
-	rows := make([]row, 0, otlp.Count(messages))
+	n := otlp.Count(messages)
+	rows := make([]row, 0, n)
 	for _, rs := range messages {
 		for _, ss := range rs.GetScopeSpans() {
 			resource, origin, err := encode(in, originOf(rs, ss))
@@ -72,11 +86,14 @@ func makeRows(in *encoder, messages []*tracepb.ResourceSpans) ([]row, error) {
 				if !validID(sp.GetTraceId(), 16) || !validID(sp.GetSpanId(), 8) {
 					return nil, fmt.Errorf("span %q has no valid id (trace %x, span %x)", sp.GetName(), sp.GetTraceId(), sp.GetSpanId())
 				}
-				message, sp, err := encode(in, sp)
-				if err != nil {
-					return nil, fmt.Errorf("encode span %q: %w", sp.GetName(), err)
+				r := row{storedSpan{sp, origin}, step.Of(sp).Kind(), nil, resource}
+				if n <= encodedBefore {
+					err = r.encode(in)
 				}
-				rows = append(rows, row{storedSpan{sp, origin}, step.Of(sp).Kind(), message, resource})
+				if err != nil {
+					return nil, err
+				}
+				rows = append(rows, r)
 			}
 		}
 	}
@@ -204,6 +221,13 @@ func (u *uploading) trace(ctx context.Context, traceID string) (t *openTrace, er
 
 // upsert writes a span.
 func (t *openTrace) upsert(ctx context.Context, r *row, origin int64) error {
+	if r.message == nil {
+		var in encoder
+		defer func() { r.message = nil; in.release() }()
+		if err := r.encode(&in); err != nil {
+			return err
+		}
+	}
 	if t.next>>numberBits != t.id {
 		return fmt.Errorf("the trace has more than %d spans", 1<<numberBits-2)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -196,6 +197,41 @@ func TestUploadingAgainChangesNothing(t *testing.T) {
 		if d := cmp.Diff(want, everything(t, s), protocmp.Transform()); d != "" {
 			t.Fatalf("seed %d: the stores differ (-once +shuffled):\n%s", seed, d)
 		}
+	}
+}
+
+// TestLargeUploadIsEncodedSpanBySpan counts the encoded spans that an upload holds: those of a large
+// one, which has a damaged text and a span twice, are not in memory at once.
+func TestLargeUploadIsEncodedSpanBySpan(t *testing.T) {
+	b := newBuild("large")
+	root := b.Root("task", otelmap.OutcomeCompleted, time.Hour)
+	for i := range encodedBefore {
+		b.Tool(root, "read_file", `{"path":"a"}`, time.Duration(i)*time.Millisecond, time.Duration(i+1)*time.Millisecond)
+	}
+	b.Last().Name = "damaged \xff"
+	b.Spans = append(b.Spans, b.Last())
+	for n, want := range map[int]int{encodedBefore: encodedBefore, encodedBefore + 1: 0} {
+		var in encoder
+		rows, err := makeRows(&in, b.Request(b.Spans[:n]...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows = slices.DeleteFunc(rows, func(r row) bool { return r.message == nil }); len(rows) != want {
+			t.Errorf("of %d spans %d are encoded before they are written, want %d", n, len(rows), want)
+		}
+		in.release()
+	}
+	large, parts := open(t), open(t)
+	upload(t, large, b.Messages())
+	for part := range slices.Chunk(b.Spans, encodedBefore) {
+		upload(t, parts, b.Request(part...))
+	}
+	want, got := everything(t, parts)[0], everything(t, large)[0]
+	if d := cmp.Diff(want.Summary, got.Summary); d != "" {
+		t.Errorf("the summaries differ (-in parts +at once):\n%s", d)
+	}
+	if !slices.EqualFunc(want.ResourceSpans, got.ResourceSpans, func(x, y *tracepb.ResourceSpans) bool { return proto.Equal(x, y) }) {
+		t.Error("the spans differ")
 	}
 }
 

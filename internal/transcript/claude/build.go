@@ -71,6 +71,15 @@ func (b *build) repeats(id string, at time.Time) bool {
 	return repeats && id != "" && !at.IsZero()
 }
 
+// addFolders adds the folders of the workspace, of which some rows have all. It reports whether
+// the row is one.
+func (b *build) addFolders(r *row) bool {
+	o := r.Members("attachment").Members("snapshot")
+	main := o.Text("workingDirectory")
+	b.folders = transcript.AddFolders(b.folders, main, o.Get("additionalWorkingDirectories"))
+	return main != ""
+}
+
 // owns reports that a subagent's file beside the session's own, mine, is of the session:
 // its rows have the session's id, or that of the rows of the first file of a session
 // that has none of its name.

@@ -298,3 +298,34 @@ func TestFoldersAddedLater(t *testing.T) {
 		t.Errorf("folders %v, want %v", tr.Folders, want)
 	}
 }
+
+// A delivery reads the file from the last turn on, and has all folders that were named before.
+func TestFoldersBeforeTheTurnThatIsRead(t *testing.T) {
+	environment := func(at int, more string) string {
+		return crow("attachment", at, `"attachment":{"type":"environment","snapshot":{"workingDirectory":"/w/app","additionalWorkingDirectories":[`+more+`]}}`)
+	}
+	long := func(turn string, at int) []string {
+		rows := []string{userRow(turn, at, "go")}
+		for i := range 12 {
+			rows = append(rows, answerRow(fmt.Sprint(turn, i), at+1+i, "well", ""))
+		}
+		return append(rows, answerRow(turn+"end", at+13, "done", "end_turn"))
+	}
+	for name, rows := range map[string][]string{
+		"from the start":  append([]string{environment(0, `"/w/lib"`)}, long("p1", 1)...),
+		"by /add-dir":     slices.Concat([]string{environment(0, ``)}, long("p1", 1), []string{environment(15, `"/w/lib"`)}, long("p2", 16)),
+		"of a side chain": append([]string{strings.Replace(environment(0, `"/w/other"`), "{", `{"isSidechain":true,`, 1), environment(1, `"/w/lib"`)}, long("p1", 2)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFinder(t)
+			readLinesWith(t, f, slices.Concat(rows, long("q1", 4000), long("q2", 8000))...)
+			tr := readClaude(t, f, transcript.Query{Session: claudeSession, Since: sec(8000)})
+			if n := len(tr.Prompts); n != 1 {
+				t.Fatalf("%d prompts, want that of the last turn", n)
+			}
+			if want := []string{"/w/app", "/w/lib"}; !slices.Equal(tr.Folders, want) {
+				t.Errorf("folders %v, want %v", tr.Folders, want)
+			}
+		})
+	}
+}

@@ -48,8 +48,8 @@ func (l *fileLog) addQueued(r *row) {
 		}
 	default:
 		mode := r.in("attachment", "commandMode")
-		if o := r.Members("attachment").Members("snapshot"); l.agent == "" && o != nil {
-			l.b.folders = transcript.AddFolders(l.b.folders, o.Text("workingDirectory"), o.Get("additionalWorkingDirectories"))
+		if l.agent == "" {
+			l.b.addFolders(r)
 		}
 		if r.in("attachment", "type") != "queued_command" || mode != "" && mode != "prompt" {
 			return

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -156,9 +157,15 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 
 // readFile gives the rows of a file to the log, as far as the query asks for them.
 func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, log *fileLog) error {
-	var head func(*transcript.File, int64) error
-	if log.agent != "" && !log.copier {
-		head = func(file *transcript.File, _ int64) error { return r.readHead(ctx, file, log) }
+	before := int64(0)
+	head := func(file *transcript.File, start int64) error {
+		switch {
+		case log.agent == "":
+			before = start
+		case !log.copier:
+			return r.readHead(ctx, file, log)
+		}
+		return nil
 	}
 	var row row
 	var beyond error
@@ -188,7 +195,11 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 		lost(line)
 		return beyond == nil
 	})
-	return cmp.Or(err, beyond)
+	err = cmp.Or(err, beyond)
+	if err == nil && before > 0 {
+		err = r.readFolders(ctx, path, before, log.b)
+	}
+	return err
 }
 
 // lines reads the rows of a session's file, or of a subagent's.
@@ -216,6 +227,41 @@ func (r *reader) readHead(ctx context.Context, file io.ReaderAt, log *fileLog) e
 		return head.task == ""
 	})
 	log.first, log.task, log.opened = head.first, head.task, head.opened
+	return err
+}
+
+// maxFolderSearch is how far before the rows that are read the newest folders are looked for, in
+// bytes.
+const maxFolderSearch = 1 << 20
+
+// readFolders reads the folders that rows before a place name: those of the first such row, which
+// comes before the first answer, and of the newest, which the user's last /add-dir wrote. What
+// is beyond the limits of the reading is left out: the rows from the place on come first.
+func (r *reader) readFolders(ctx context.Context, path string, place int64, b *build) error {
+	file, err := r.files.Open(ctx, path, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // read only
+	later, found := b.folders, false
+	b.folders = nil
+	named := func(row *row) bool { return !row.sidechain && !b.others.has(row, b.session) && b.addFolders(row) }
+	err = r.rows(ctx, io.NewSectionReader(file, 0, min(place, transcript.EndSlack)), func(row *row) bool {
+		found = named(row)
+		return !found && row.kind != "assistant"
+	})
+	if err == nil && found {
+		var row row
+		left := maxFolderSearch
+		err = r.lines(false).Before(ctx, file, place, func(line []byte) bool {
+			left -= len(line)
+			return left > 0 && !(bytes.Contains(line, []byte(`"snapshot"`)) && row.parse(line) && named(&row))
+		})
+	}
+	b.folders = hook.Union(b.folders, later)
+	if errors.Is(err, transcript.ErrBeyond) {
+		return nil
+	}
 	return err
 }
 

@@ -102,7 +102,7 @@ func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Sess
 				return nil, err
 			}
 			parent := shelf.heads().parents[path]
-			if s, ok := transcript.Stat(id, path); ok && (parent == "" || len(shelf.paths[parent]) == 0) {
+			if s, ok := transcript.Described(id, path, shelf.heads().infos[path]); ok && (parent == "" || len(shelf.paths[parent]) == 0) {
 				s.Dialect = codex.Dialect
 				for _, other := range related[path] {
 					if other != path {

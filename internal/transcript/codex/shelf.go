@@ -3,6 +3,7 @@ package codex
 import (
 	"bytes"
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -28,8 +29,9 @@ type shelf struct {
 // of, and of those that have its rows.
 type heads struct {
 	started, forks map[string][]head
-	// parents are the parents of the files' threads, by path.
+	// parents are the parents of the files' threads, infos the files, by path.
 	parents map[string]string
+	infos   map[string]os.FileInfo
 }
 
 // head is the beginning of a file.
@@ -63,14 +65,15 @@ func shelfOf(ctx context.Context, f *transcript.Files) *shelf {
 }
 
 func (s *shelf) readHeads(f *transcript.Files) heads {
-	all := heads{make(map[string][]head), make(map[string][]head), make(map[string]string)}
+	all := heads{make(map[string][]head), make(map[string][]head), make(map[string]string), make(map[string]os.FileInfo)}
 	for id, paths := range s.paths {
 		for _, path := range paths {
-			h := historyOf(f.Fact(path, func() ([]string, error) {
+			says, info := f.Fact(path, func() ([]string, error) {
 				h, err := headOf(s.ctx, f, path, false) // a file that cannot be read is reported when it is imported
 				return h.fact(), err
-			}))
-			all.parents[path] = h.parent
+			})
+			h := historyOf(says)
+			all.parents[path], all.infos[path] = h.parent, info
 			for i, by := range [...]string{h.spawner, h.parent} {
 				if by != "" && by != id && (i == 0 || by != h.spawner) {
 					all.started[by] = append(all.started[by], head{path, h})
