@@ -161,3 +161,14 @@ func (m *mapping) checkedOut(agent string, at time.Time) hook.Repository {
 	}
 	return c.Repository
 }
+
+// unplaced reports that a host's sum over requests that have no span may have some that were made
+// on another branch than the run's last one.
+func (m *mapping) unplaced(c hook.Request) bool {
+	branch := m.checkedOut("", m.end).Branch
+	other := func(c hook.Checkout) bool {
+		return (c.Unknown || c.Branch != branch) && c.At.After(m.start) && !c.At.After(m.end)
+	}
+	return c.Kind == hook.RequestsUnlisted || c.Kind != hook.RequestSingle &&
+		(m.checkedOut("", m.start).Branch != branch || slices.ContainsFunc(m.checkouts, other) || slices.ContainsFunc(m.tr.Checkouts, other))
+}

@@ -54,6 +54,7 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		KeyPromptID, r.turn,
 		KeySessionSource, cmp.Or(r.source, r.begin(&m.opts)),
 	)
+	a.flag(KeyBranchUnknown, place.Branch != "" && slices.ContainsFunc(m.calls, m.unplaced))
 	if len(m.folders) > 1 {
 		a = append(a, otlp.Strings(KeyFolders, m.folders))
 	}

@@ -19,11 +19,17 @@ type Work struct {
 	// Waits are the periods in which the agent waited for its user, until the task's end if
 	// it still does.
 	Waits []step.Wait
+	// Rest is where the requests were made that have no span.
+	Rest Checkout
 	// Calls, Requests and Subagents are in the order of their start.
 	Calls     []Call
 	Requests  []Request
 	Subagents []Subagent
 }
+
+// Checkout is what was checked out: a repository by its address, else its name, and a branch. What
+// is not known is empty.
+type Checkout struct{ Repository, Branch string }
 
 // Call is a call of a tool. Its JSON is stable.
 type Call struct {
@@ -68,14 +74,16 @@ type Call struct {
 type Request struct {
 	Span, Model         string
 	Subagent, AgentSpan string
+	Checkout            Checkout
 	Started             time.Time
 	// Usage is nil if unknown.
 	Usage *Usage
 	// Calls counts the calls that it asked for.
 	Calls int
 
-	ids []string
-	at  int // as a Call's
+	ids     []string
+	at      int // as a Call's
+	unknown bool
 }
 
 // Subagent is the work of one subagent.
@@ -92,7 +100,7 @@ type Subagent struct {
 
 // workParts are what Work needs of spans, requestParts what a Request needs but for its calls.
 var (
-	requestParts = []step.Part{step.PartKind, step.PartModel, step.PartUsage}
+	requestParts = []step.Part{step.PartKind, step.PartModel, step.PartUsage, step.PartBranch}
 	workParts    = append([]step.Part{
 		step.PartEnd, step.PartTool, step.PartCallID, step.PartServer, step.PartFolder, step.PartRan, step.PartDenier, step.PartArguments,
 		step.PartFailure, step.PartAgent, step.PartAsked, step.PartHookEnds, step.PartHooks, step.PartWaits,
@@ -109,7 +117,7 @@ func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit 
 // EachRequest is EachWork with the requests of stored tasks alone, without their calls,
 // which is quicker.
 func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) error) error {
-	return s.eachWork(ctx, f, nil, requestParts, ` AND role = 3`, visit)
+	return s.eachWork(ctx, f, nil, requestParts, ` AND role IN (1, 3)`, visit)
 }
 
 func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts []step.Part, only string, visit func(*Work) error) error {
@@ -132,7 +140,7 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts 
 					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
 				}
 				return err
-			}, ofTrace+only, t.id)
+			}, ofTrace+map[bool]string{true: only}[t.Runs < 2], t.id) // of several parts all spans say whose a request is
 			if err != nil {
 				return err
 			}
@@ -151,16 +159,21 @@ func WorkOf(t *Trace) *Work {
 	return w.done()
 }
 
+// rootAt is what a root says about where its requests were made: at its end, and those without a
+// span.
+type rootAt struct{ end, rest Checkout }
+
 type workReader struct {
 	Work
 	tree   step.Tree
 	hidden map[string]bool
+	roots  map[int]rootAt // by their places in the tree
 }
 
 // add adds a span, which it does not keep.
 func (w *workReader) add(sp *tracepb.Span, shown bool) {
 	if w.hidden == nil {
-		w.hidden = make(map[string]bool)
+		w.hidden, w.roots = make(map[string]bool), make(map[int]rootAt)
 	}
 	one, id, at := step.Of(sp), otlp.SpanID(sp), w.tree.Add(step.Of(sp))
 	waits := one.Waits()
@@ -171,6 +184,13 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		w.Waits = append(w.Waits, period)
 	}
 	switch one.Kind() {
+	case step.KindRun:
+		end := Checkout{one.Repository(), one.Branch()}
+		root := rootAt{end, end}
+		if one.BranchUnknown() {
+			root.rest.Branch = ""
+		}
+		w.roots[at] = root
 	case step.KindTool:
 		f := one.Failure()
 		c := Call{
@@ -188,7 +208,8 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		w.hidden[id] = !shown
 		w.Calls = append(w.Calls, c)
 	case step.KindRequest:
-		r := Request{Span: id, Model: one.Model(), Started: one.Started(), Usage: one.Usage(), ids: one.Asked(), at: at}
+		r := Request{Span: id, Model: one.Model(), Started: one.Started(), Usage: one.Usage(), ids: one.Asked(), at: at, unknown: one.BranchUnknown()}
+		r.Checkout.Branch = one.Branch()
 		r.Calls = len(r.ids)
 		w.Requests = append(w.Requests, r)
 	case step.KindAgent:
@@ -215,6 +236,7 @@ func (w *workReader) done() *Work {
 			w.Requests[i].Subagent, w.Requests[i].AgentSpan = a.Name, a.Span
 		}
 	}
+	w.locate()
 	asked := make(map[string][]*Request)
 	for i := range w.Requests {
 		for _, id := range w.Requests[i].ids {
@@ -254,4 +276,25 @@ func (w *workReader) done() *Work {
 	}
 	w.Calls = slices.DeleteFunc(w.Calls, func(c Call) bool { return w.hidden[c.Span] })
 	return &w.Work
+}
+
+// locate finds out where the requests were made: where they say, else where their root was at its end.
+func (w *workReader) locate() {
+	var alone *rootAt
+	if len(w.roots) == 1 {
+		for _, root := range w.roots {
+			alone, w.Rest = &root, root.rest
+		}
+	}
+	for i := range w.Requests {
+		r := &w.Requests[i]
+		root := w.roots[w.tree.Root(r.at)]
+		if alone != nil {
+			root = *alone // what is between them may not have been read
+		}
+		r.Checkout.Repository = root.end.Repository
+		if r.Checkout.Branch == "" && !r.unknown {
+			r.Checkout.Branch = root.end.Branch
+		}
+	}
 }

@@ -184,6 +184,9 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	if by == ByFailure || by == ByDenial {
 		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
 	}
+	add(&column{name: "REPOSITORY", order: 1}, func(g *store.Group) bool { return g.Repository != "" }, func(g *store.Group) (string, string) {
+		return st.cut(termtext.Line(strings.TrimPrefix(g.Repository, "https://")), 40), sgrDim
+	})
 	add(&column{name: "BRANCHES", order: 1}, func(g *store.Group) bool { return len(g.Branches) > 0 }, func(g *store.Group) (string, string) {
 		return st.cut(termtext.Line(strings.Join(g.Branches, ", ")), 40), sgrDim
 	})
@@ -245,7 +248,8 @@ func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
 		}
 	case store.ByWeek:
 		return "from " + key, ""
-	case store.ByProject:
+	case store.ByProject, ByRepository:
+		key = strings.TrimPrefix(key, "https://")
 		// The part that a narrow view cuts is that which says least.
 		name := lastPart(key)
 		if parent := strings.TrimSuffix(key, name); name != "" && parent != "" {

@@ -65,7 +65,7 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 		out.Groups = slices.DeleteFunc(out.Groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
 	}
 	LargestFirst(by, out.Groups)
-	if out.Line = out.Totals; work || by == store.ByHook || by == store.ByCommand {
+	if out.Line = out.Totals; work && !OfRequests(by) || by == store.ByHook || by == store.ByCommand {
 		out.Line = SumOf(out.Groups)
 	}
 	return out, nil
@@ -74,10 +74,11 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 // sumWork sums up the work, where the sums are of certain calls of those alone.
 func sumWork(ctx context.Context, s *store.Store, f store.Filter, by store.By) (*Sums, error) {
 	sums := &Sums{By: by, Calls: CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}}
-	return sums, s.EachWork(ctx, f, nil, func(w *store.Work) error {
-		sums.Add(w)
-		return nil
-	})
+	add := func(w *store.Work) error { sums.Add(w); return nil }
+	if OfRequests(by) {
+		return sums, s.EachRequest(ctx, f, add)
+	}
+	return sums, s.EachWork(ctx, f, nil, add)
 }
 
 // SideOf sums up the tasks that a filter selects as a side of a comparison.

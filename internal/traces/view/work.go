@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,19 +17,26 @@ import (
 // The keys of sums over what was done in traces. BySubagent sums the work of subagents by
 // their kind, ByServer the calls of MCP servers, ByDenial denied calls by who denied them,
 // ByFailure failed calls by tool and FailureLine, in which numbers do not count, and ByBlock
-// requests in windows of five hours.
+// requests in windows of five hours. ByRepository, ByBranch and ByPull sum requests by what was
+// checked out when they were made: with those of which it is not known they are all.
 const (
 	BySubagent store.By = "subagent"
 	ByServer   store.By = "mcp"
 	ByDenial   store.By = "denial"
 	ByFailure  store.By = "failure"
 	ByBlock    store.By = "block"
+
+	ByRepository store.By = "repository"
+	ByBranch     store.By = "branch"
 	// BySide sums up all tasks, for a comparison.
 	BySide store.By = "side"
 )
 
 // WorkKeys are what Sums can sum by.
-var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
+var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock, ByRepository, ByBranch}
+
+// OfRequests reports whether the groups of a key are sums over requests alone, whose calls do not count.
+func OfRequests(by store.By) bool { return by == ByRepository || by == ByBranch }
 
 // Sums sums up work by one of WorkKeys. By store.ByModel only the denied edits count, BySide
 // these, the percentiles and the tasks' costs.
@@ -94,6 +102,52 @@ func (s *Sums) Add(w *store.Work) {
 	if s.By == ByBlock {
 		s.spend(w)
 	}
+	if OfRequests(s.By) {
+		for c, u := range s.checkouts(w) {
+			g := s.at(c, w)
+			g.Usage = g.Usage.Add(u)
+		}
+	}
+}
+
+// checkouts yields what each request of a task used and where it was made, and then what the task
+// reports beyond them. A task without either is where it ended.
+func (s *Sums) checkouts(w *store.Work) iter.Seq2[store.Checkout, *store.Usage] {
+	return func(yield func(store.Checkout, *store.Usage) bool) {
+		var sum *store.Usage
+		for i := range w.Requests {
+			r := &w.Requests[i]
+			sum = sum.Add(r.Usage)
+			if !yield(r.Checkout, r.Usage) {
+				return
+			}
+		}
+		if rest := w.Summary.Usage.Less(sum); rest != nil || len(w.Requests) == 0 {
+			yield(w.Rest, rest)
+		}
+	}
+}
+
+// at returns the sum for requests that were made somewhere.
+func (s *Sums) at(c store.Checkout, w *store.Work) *sum {
+	key := c.Repository
+	switch {
+	case s.By != ByBranch:
+	case c.Branch == "":
+		key = "" // there is one row of what is not known
+	default:
+		key = c.Repository + "\x00" + c.Branch
+	}
+	took := w.Summary.Duration()
+	if g := s.groups[key]; g != nil && g.trace == w.Summary.TraceID {
+		return g
+	}
+	g := s.of(key, w, took)
+	g.Took += took
+	if s.By == ByBranch && key != "" {
+		g.Key, g.Repository = c.Branch, c.Repository
+	}
+	return g
 }
 
 // key is that of a call, "" for one that is in no sum.

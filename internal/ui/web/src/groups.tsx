@@ -56,7 +56,7 @@ export function Groups({ title, one, groups, columns, name, meter, first = 40 }:
         <table>
           <thead><tr><th scope="col">{one}</th>{columns.map(([n, kind]) => <th key={n} scope="col" class={"num " + kind}>{n}</th>)}</tr></thead>
           <tbody>
-            {(all ? groups : groups.slice(0, first)).map((g) => <tr key={g.key}><th scope="row">{name(g)}{meter && <Meter part={share(money(g), top)} />}</th>{columns.map(([n, kind, cell]) => <td key={n} class={"num " + kind}>{cell(g, written)}</td>)}</tr>)}
+            {(all ? groups : groups.slice(0, first)).map((g) => <tr key={g.key + (g.repository ?? "")}><th scope="row">{name(g)}{meter && <Meter part={share(money(g), top)} />}</th>{columns.map(([n, kind, cell]) => <td key={n} class={"num " + kind}>{cell(g, written)}</td>)}</tr>)}
           </tbody>
         </table>
       </div>
