@@ -9,9 +9,9 @@ import (
 
 // Checkout is what was checked out where an agent worked, from a time on.
 type Checkout struct {
-	At    time.Time
-	Agent string `json:",omitempty"`
-	Repository
+	At         time.Time
+	Agent      string `json:",omitempty"`
+	Repository Repository
 	// Unknown reports that it is not known which branch that was.
 	Unknown bool `json:",omitempty"`
 }
@@ -25,7 +25,8 @@ func (c *Checkout) from() (agent string, at time.Time) { return c.Agent, c.At }
 func (c *Checkouts) Add(n Checkout) {
 	for _, last := range slices.Backward(*c) {
 		if last.Agent == n.Agent {
-			if last.At = n.At; last == n {
+			last.At = n.At
+			if last == n {
 				return
 			}
 			break
@@ -66,7 +67,7 @@ func (t *Transcript) DoubtCheckouts() {
 			at = r.At
 		}
 		if c, ok := said.At("", at); ok && slices.ContainsFunc(switching, func(s string) bool { return strings.Contains(r.Input, s) }) {
-			t.Checkouts = append(t.Checkouts, Checkout{At: at, Repository: Repository{Name: c.Name, URL: c.URL}, Unknown: true})
+			t.Checkouts = append(t.Checkouts, Checkout{At: at, Repository: Repository{Name: c.Repository.Name, URL: c.Repository.URL}, Unknown: true})
 		}
 	}
 	t.Checkouts.Sort()

@@ -153,13 +153,12 @@ func Below(path, dir string) bool {
 // delivered, else by the host's files.
 func (m *mapping) checkedOut(agent string, at time.Time) hook.Repository {
 	c, ok := m.checkouts.At(agent, at)
-	if !ok || c.Unknown {
-		if by, said := m.tr.Checkouts.At(agent, at); said {
-			by.Name, by.URL = cmp.Or(c.Name, by.Name), cmp.Or(c.URL, by.URL)
-			c = by
-		}
+	found := c.Repository
+	if by, said := m.tr.Checkouts.At(agent, at); said && (!ok || c.Unknown) {
+		found = by.Repository
+		found.Name, found.URL = cmp.Or(c.Repository.Name, found.Name), cmp.Or(c.Repository.URL, found.URL)
 	}
-	return c.Repository
+	return found
 }
 
 // unplaced reports that a host's sum over requests that have no span may have some that were made

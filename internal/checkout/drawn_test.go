@@ -185,9 +185,9 @@ func TestDrawnHistories(t *testing.T) {
 					if !disturbed {
 						quietUnknown++
 					}
-				case c.Branch != q.branch:
+				case c.Repository.Branch != q.branch:
 					text, _ := os.ReadFile(filepath.Join(h.dir, ".git", "logs", "HEAD"))
-					t.Fatalf("history %d: at %v: got branch %q, want %q\n%v to %v, moved %v\n%+v\n%+v\n%s", seed, q.at, c.Branch, q.branch, begin, end, look.Moved, got, h.calls, text)
+					t.Fatalf("history %d: at %v: got branch %q, want %q\n%v to %v, moved %v\n%+v\n%+v\n%s", seed, q.at, c.Repository.Branch, q.branch, begin, end, look.Moved, got, h.calls, text)
 				default:
 					known++
 				}

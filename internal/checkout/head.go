@@ -23,7 +23,7 @@ const maxLog = 64 << 10
 
 // Look is what the files of a worktree say at one moment.
 type Look struct {
-	hook.Repository
+	Repository hook.Repository
 	// Git is the worktree's folder of git, which names the worktree; empty without one.
 	Git string
 	// Moved is when HEAD was written, which happens when it gets another branch, and Logged
@@ -65,7 +65,8 @@ func At(dir string) *Look {
 	common := git
 	if text := line(filepath.Join(git, "commondir")); text != "" {
 		common = absolute(git, text)
-		if top = common; strings.HasPrefix(filepath.Base(top), ".") { // else a bare repository
+		top = common
+		if strings.HasPrefix(filepath.Base(top), ".") { // else a bare repository
 			top = filepath.Dir(top)
 		}
 	}
@@ -85,18 +86,18 @@ func At(dir string) *Look {
 	// With reftable, HEAD is not in this file, which names no branch that can be.
 	switch branch, ok := strings.CutPrefix(text, "ref: refs/heads/"); {
 	case ok && branch != ".invalid":
-		l.Branch, l.Revision = hook.PlainWord(branch), revision(common, "refs/heads/"+branch)
+		l.Repository.Branch, l.Repository.Revision = hook.PlainWord(branch), revision(common, "refs/heads/"+branch)
 	case !ok:
-		l.Revision = commit(text)
+		l.Repository.Revision = commit(text)
 		for _, of := range []string{"rebase-merge", "rebase-apply"} {
 			if branch, ok := strings.CutPrefix(line(filepath.Join(git, of, "head-name")), "refs/heads/"); ok {
-				l.Branch = hook.PlainWord(branch) // which the rebase will move
+				l.Repository.Branch = hook.PlainWord(branch) // which the rebase will move
 			}
 		}
 	}
-	l.Name, l.URL = hook.RepositoryAt(remote(string(config)))
-	if l.Name == "" {
-		l.Name = hook.PlainWord(strings.TrimSuffix(filepath.Base(top), ".git"))
+	l.Repository.Name, l.Repository.URL = hook.RepositoryAt(remote(string(config)))
+	if l.Repository.Name == "" {
+		l.Repository.Name = hook.PlainWord(strings.TrimSuffix(filepath.Base(top), ".git"))
 	}
 	l.readLog(filepath.Join(git, "logs", "HEAD"))
 	return l
@@ -152,7 +153,7 @@ func commit(text string) string {
 }
 
 // Note returns what is kept of the look.
-func (l *Look) Note() Note { return Note{l.Git, l.Branch, l.Moved, l.Size, lastLine(l.Log)} }
+func (l *Look) Note() Note { return Note{l.Git, l.Repository.Branch, l.Moved, l.Size, lastLine(l.Log)} }
 
 // lastOf returns the last line of a text, and lastLine a checksum of it.
 func lastOf(text string) string {
@@ -207,7 +208,8 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 			m.verbs = []string{"checkout", "switch"}
 		} else if what, renamed := strings.CutPrefix(message, "Branch: renamed refs/heads/"); renamed {
 			m.verbs = []string{"branch"}
-			if m.from, m.to, ok = strings.Cut(what, " to refs/heads/"); strings.HasPrefix(entry, noCommit) {
+			m.from, m.to, ok = strings.Cut(what, " to refs/heads/")
+			if strings.HasPrefix(entry, noCommit) {
 				continue // a renaming has two entries
 			}
 		} else if _, returned, is := strings.Cut(message, "): returning to refs/heads/"); is {
@@ -227,10 +229,10 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 		}
 		moves, branch, last = append(moves, m), m.to, entry
 	}
-	if l.Branch == "" && !strings.HasSuffix(text, last) {
+	if l.Repository.Branch == "" && !strings.HasSuffix(text, last) {
 		return nil, false // HEAD has been written again since
 	}
-	return moves, branch == l.Branch || branch == unnamed || l.Branch == ""
+	return moves, branch == l.Repository.Branch || branch == unnamed || l.Repository.Branch == ""
 }
 
 // noCommit begins the first entry of a log.
@@ -242,7 +244,7 @@ const noCommit = "0000000000000000000000000000000000000000 "
 // its entries have.
 func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Checkouts) {
 	add := func(at time.Time, branch string, known bool) {
-		out = append(out, hook.Checkout{At: at, Repository: hook.Repository{Name: l.Name, URL: l.URL, Branch: branch}, Unknown: !known})
+		out = append(out, hook.Checkout{At: at, Repository: hook.Repository{Name: l.Repository.Name, URL: l.Repository.URL, Branch: branch}, Unknown: !known})
 	}
 	if n != nil && n.Git == l.Git && n.Moved.Before(end) && n.Moved.Add(tick).After(begin) {
 		// The branch of the note was reached after the beginning.
@@ -251,7 +253,8 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 	}
 	moves, ok := l.since(n)
 	// If HEAD was written and its log was not, its time is not that of the last move.
-	if ok = ok && len(moves) > 0 && !l.Logged.Add(tick).Before(l.Moved); ok && len(moves) > 1 {
+	ok = ok && len(moves) > 0 && !l.Logged.Add(tick).Before(l.Moved)
+	if ok && len(moves) > 1 {
 		calls = slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) })
 		calls, ok = by(calls, moves, l.Moved)
 	}
@@ -259,9 +262,9 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 	case l.Git == "":
 		return hook.Checkouts{{At: begin}}
 	case !l.Moved.Add(tick).After(begin):
-		add(begin, l.Branch, true)
+		add(begin, l.Repository.Branch, true)
 	case l.Moved.After(end):
-		if ok = ok && len(moves) == 1; ok {
+		if ok && len(moves) == 1 {
 			add(begin, moves[0].from, true)
 		} else {
 			add(begin, "", false)
@@ -285,10 +288,10 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 			add(calls[len(moves)-1].Begun, "", false)
 		}
 		add(l.Moved, "", false)
-		add(l.Moved.Add(tick), l.Branch, true)
+		add(l.Moved.Add(tick), l.Repository.Branch, true)
 	}
-	if last := out[len(out)-1]; !l.Logged.After(end) && l.Revision != "" {
-		last.At, last.Revision = latest(last.At, l.Logged), l.Revision
+	if last := out[len(out)-1]; !l.Logged.After(end) && l.Repository.Revision != "" {
+		last.At, last.Repository.Revision = latest(last.At, l.Logged), l.Repository.Revision
 		out = append(out, last)
 	}
 	return out

@@ -21,8 +21,8 @@ func TestRootsHaveTheBranchOfTheirEnd(t *testing.T) {
 	b := newBench(t)
 	look := &checkout.Look{Git: "/w/.git", Moved: b.clock.Now().Add(-time.Hour)}
 	switchTo := func(branch string) {
-		if look.Branch != "" {
-			look.Log += fmt.Sprintf("%040d %040d a <a@example.com> 0 +0000\tcheckout: moving from %s to %s\n", 0, 0, look.Branch, branch)
+		if look.Repository.Branch != "" {
+			look.Log += fmt.Sprintf("%040d %040d a <a@example.com> 0 +0000\tcheckout: moving from %s to %s\n", 0, 0, look.Repository.Branch, branch)
 			look.Size, look.Moved, look.Logged = int64(len(look.Log)), b.clock.Now(), b.clock.Now()
 		}
 		look.Repository = hook.Repository{Name: "shop", URL: "https://git.example/a/shop", Branch: branch, Revision: "1c29f8"}

@@ -324,7 +324,8 @@ func (l *log) take(r *row) {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
 			git := p.Members("git")
 			c := hook.Checkout{At: r.at, Repository: hook.Repository{Branch: hook.PlainWord(git.Text("branch")), Revision: hook.PlainWord(git.Text("commit_hash"))}}
-			if c.Name, c.URL = hook.RepositoryAt(git.Text("repository_url")); git != nil {
+			c.Repository.Name, c.Repository.URL = hook.RepositoryAt(git.Text("repository_url"))
+			if git != nil {
 				l.checkouts.Add(c)
 			}
 			l.system = l.Texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))

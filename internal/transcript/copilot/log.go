@@ -152,6 +152,16 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 	return t, err
 }
 
+// checkedOut takes what was checked out where a session began.
+func (l *log) checkedOut(at time.Time, in rawjson.Object) {
+	if in.Text("gitRoot") == "" {
+		return
+	}
+	c := hook.Checkout{At: at, Repository: hook.Repository{Branch: hook.PlainWord(in.Text("branch")), Revision: hook.PlainWord(in.Text("headCommit"))}}
+	c.Repository.Name, _ = hook.RepositoryAt(in.Text("repository"))
+	l.checkouts.Add(c)
+}
+
 // add adds the next row.
 func (l *log) add(r *row) {
 	r.at = l.clock.At(r.at, r.Opens())
@@ -168,11 +178,7 @@ func (l *log) add(r *row) {
 		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
 		l.Moves.Add("", r.at, l.cwd)
-		if in := d.Members("context"); in.Text("gitRoot") != "" {
-			c := hook.Checkout{At: r.at, Repository: hook.Repository{Branch: hook.PlainWord(in.Text("branch")), Revision: hook.PlainWord(in.Text("headCommit"))}}
-			c.Name, _ = hook.RepositoryAt(in.Text("repository"))
-			l.checkouts.Add(c)
-		}
+		l.checkedOut(r.at, d.Members("context"))
 		l.model = cmp.Or(d.Text("selectedModel"), l.model)
 		l.opened, l.recorded = len(l.Calls), false
 	case modelChange:
