@@ -166,7 +166,7 @@ func (m *mapping) checkedOut(agent string, at time.Time) hook.Repository {
 func (m *mapping) unplaced(c hook.Request) bool {
 	branch := m.checkedOut("", m.end).Branch
 	other := func(c hook.Checkout) bool {
-		return (c.Unknown || c.Branch != branch) && c.At.After(m.start) && !c.At.After(m.end)
+		return (c.Unknown || c.Repository.Branch != branch) && c.At.After(m.start) && !c.At.After(m.end)
 	}
 	return c.Kind == hook.RequestsUnlisted || c.Kind != hook.RequestSingle &&
 		(m.checkedOut("", m.start).Branch != branch || slices.ContainsFunc(m.checkouts, other) || slices.ContainsFunc(m.tr.Checkouts, other))

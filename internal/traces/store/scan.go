@@ -39,6 +39,9 @@ func (f Filter) where() (string, []any) {
 	if f.Branch != "" {
 		add(`t.branch = ?`, f.Branch)
 	}
+	if f.Among != "" {
+		add(`t.trace_id IN `+inList, f.Among)
+	}
 	if f.Outcome != "" {
 		add(`t.outcome = ?`, f.Outcome)
 	}

@@ -63,6 +63,8 @@ type Call struct {
 	Error     string `json:"error,omitempty"`
 	Message   string `json:"-"`
 	DeniedBy  string `json:"deniedBy,omitempty"`
+	// Result is a preview of what it returned, for EachWith alone.
+	Result string `json:"-"`
 	// By is who denied the call, in words; the store leaves it to the view.
 	By string `json:"by,omitempty"`
 
@@ -89,8 +91,10 @@ type Request struct {
 // Subagent is the work of one subagent.
 type Subagent struct {
 	Span, Name string
-	Started    time.Time
-	Took       time.Duration
+	// Call is the span of the call that started it.
+	Call    string
+	Started time.Time
+	Took    time.Duration
 	// Usage is its own, without that of the subagents that it started.
 	Usage                    *Usage
 	Calls, Failures, Denials int
@@ -120,7 +124,13 @@ func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) err
 	return s.eachWork(ctx, f, nil, requestParts, ` AND role IN (1, 3)`, visit)
 }
 
+// EachWith is EachWork with the stored tasks that have a text, with all of their calls and the results.
+func (s *Store) EachWith(ctx context.Context, text string, visit func(*Work) error) error {
+	return s.eachWork(ctx, Filter{Text: text}, nil, append([]step.Part{step.PartResult}, workParts...), ``, visit)
+}
+
 func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts []step.Part, only string, visit func(*Work) error) error {
+	whole := slices.Contains(parts, step.PartResult) // not the calls alone that have the text
 	err := s.read(ctx, f, func(q querier) error {
 		tasks, err := f.notStored(ctx, q, running)
 		if err != nil {
@@ -137,7 +147,7 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts 
 			err := eachMessage(ctx, q, func(id int64, message []byte) error {
 				sp, err := skim.Span(message)
 				if err == nil {
-					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
+					w.add(sp, f.Text == "" || whole || slices.Contains(t.spans, id))
 				}
 				return err
 			}, ofTrace+map[bool]string{true: only}[t.Runs < 2], t.id) // of several parts all spans say whose a request is
@@ -196,7 +206,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		c := Call{
 			Trace: w.Summary.TraceID, Span: id, Session: w.Summary.Session, Host: w.Summary.Host,
 			Directory: cmp.Or(one.Folder(), w.Summary.Directory), Tool: one.Tool(), Server: one.Server(), Status: one.End(),
-			Started: one.Started(), Took: one.Took(), Arguments: one.Arguments(), ErrorType: f.Kind, Error: f.Whole, Message: f.Message, DeniedBy: one.DeniedBy(),
+			Started: one.Started(), Took: one.Took(), Arguments: one.Arguments(), ErrorType: f.Kind, Error: f.Whole, Message: f.Message, DeniedBy: one.DeniedBy(), Result: one.Result(),
 			id: one.CallID(), at: at,
 		}
 		c.Command = CommandOf(c.Tool, c.Arguments)
@@ -267,10 +277,12 @@ func (w *workReader) done() *Work {
 	}
 	for i := range w.Subagents {
 		a := &w.Subagents[i]
-		if u := a.Usage; u == nil || u.CostUSD == nil {
+		c := calls[w.tree.Parent(a.at)]
+		if c == nil {
 			continue
 		}
-		if c := calls[w.tree.Parent(a.at)]; c != nil {
+		a.Call = c.Span
+		if a.Usage != nil && a.Usage.CostUSD != nil {
 			c.CostUSD = new(*a.Usage.CostUSD + *cmp.Or(c.CostUSD, new(float64)))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -78,6 +80,18 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 				}
 				b.last().Attributes = append(b.last().Attributes, own...)
 				count(p, micros)
+				if !strings.HasPrefix(end.repository, "https") || rapid.IntRange(0, 2).Draw(t, "call") > 0 {
+					continue
+				}
+				// A pull request is made on the branch, or another one is looked at.
+				command := pick("command", "gh pr create --fill", "gh pr create --fill", "gh pr view 9 --json url -q .url", "gh pr comment 9 --body x", "gh pr create; gh pr view 9", "echo gh pr create")
+				url := end.repository + "/pull/9"
+				if command == "gh pr create --fill" && p.branch != "" && p.branch != "main" {
+					url = pullAt(end.repository, p.branch)
+				}
+				at := from + time.Duration(i)*time.Minute + 30*time.Second
+				b.tool(parent, "Bash", rawjson.Encode(map[string]string{"command": command}), at, at+time.Second)
+				b.last().Attributes[4] = str(otelmap.KeyToolResult, url)
 			}
 			if rest := rapid.IntRange(0, 1).Draw(t, "rest"); rest > 0 || sum > 0 {
 				p := end
@@ -101,9 +115,20 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 	return spent, all
 }
 
+// pullAt is the pull request of a branch in the drawn histories.
+func pullAt(repository, branch string) string {
+	return fmt.Sprintf("%s/pull/%d", repository, 100+len(branch))
+}
+
 // TestRequestsAreSummedByWhatWasCheckedOut holds the sums against the truth of drawn histories: no
 // dollar is under the name of another branch or repository, and groups equal the total.
 func TestRequestsAreSummedByWhatWasCheckedOut(t *testing.T) {
+	recognized := 0
+	defer func() {
+		if recognized == 0 {
+			t.Error("no pull request was recognized")
+		}
+	}()
 	rapid.Check(t, func(rt *rapid.T) {
 		s, err := store.Open(t.Context(), filepath.Join(ramdir.New(t), "traces.db"))
 		if err != nil {
@@ -111,7 +136,7 @@ func TestRequestsAreSummedByWhatWasCheckedOut(t *testing.T) {
 		}
 		defer func() { _ = s.Close() }()
 		spent, all := drawSessions(rt, s)
-		for _, by := range []store.By{ByBranch, ByRepository} {
+		for _, by := range []store.By{ByBranch, ByRepository, ByPull} {
 			sums, err := SumBy(t.Context(), s, store.Filter{}, time.UTC, by)
 			if err != nil {
 				rt.Fatal(err)
@@ -134,6 +159,19 @@ func TestRequestsAreSummedByWhatWasCheckedOut(t *testing.T) {
 					rt.Errorf("by %s: %v is there twice", by, c)
 				}
 				got[c] = micros(g.Usage)
+				if by == ByPull && g.Key != "" {
+					recognized++
+				}
+			}
+			if by == ByPull { // one that is not recognized is not known
+				want = make(map[store.Checkout]int64)
+				for c, micros := range spent {
+					pull := store.Checkout{Branch: pullAt(c.Repository, c.Branch)}
+					if _, known := got[pull]; !known || c.Branch == "" || c.Branch == "main" {
+						pull = store.Checkout{}
+					}
+					want[pull] += micros
+				}
 			}
 			maps.DeleteFunc(want, func(_ store.Checkout, n int64) bool { return n == 0 })
 			maps.DeleteFunc(got, func(_ store.Checkout, n int64) bool { return n == 0 })

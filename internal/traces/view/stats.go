@@ -25,6 +25,12 @@ func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o 
 	if !by.OfCalls() {
 		st.unpriced(b, all)
 	}
+	if by == BySkill {
+		_, _ = b.WriteString("\n")
+		for _, l := range termtext.Wrap(skillsMean, min(st.room(), pipedWidth)) {
+			_, _ = b.WriteString(st.paint(sgrDim, l) + "\n")
+		}
+	}
 	return b.Flush()
 }
 
@@ -140,6 +146,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	}
 	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
 	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
+	add(&column{name: "ADDED"}, func(*store.Group) bool { return by == BySkill }, added)
 	add(&column{name: "OF MODEL", order: 5}, func(g *store.Group) bool { return g.OfModel != nil && g.OfModel.Cost() != g.Usage.Cost() }, func(g *store.Group) (string, string) {
 		return cost(g.OfModel, cents)
 	})
@@ -197,6 +204,14 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	t.draw(b)
 }
 
+// added is the cell of what loads of a skill added.
+func added(g *store.Group) (text, sgr string) {
+	if g.AddedTokens == nil {
+		return "-", sgrDim
+	}
+	return Tokens(*g.AddedTokens), ""
+}
+
 // bars returns the length of each group's bar.
 func bars(by store.By, groups []store.Group) func(i int) float64 {
 	measures := []func(*store.Group) float64{
@@ -230,6 +245,8 @@ func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
 			none = "(no command)"
 		case store.ByTool:
 			none = "(no tool)"
+		case BySkill:
+			none = "(no skill)"
 		}
 		return none, sgrDim
 	}
@@ -248,7 +265,7 @@ func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
 		}
 	case store.ByWeek:
 		return "from " + key, ""
-	case store.ByProject, ByRepository:
+	case store.ByProject, ByRepository, ByPull:
 		key = strings.TrimPrefix(key, "https://")
 		// The part that a narrow view cuts is that which says least.
 		name := lastPart(key)

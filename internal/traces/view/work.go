@@ -28,15 +28,18 @@ const (
 
 	ByRepository store.By = "repository"
 	ByBranch     store.By = "branch"
+	ByPull       store.By = "pr"
+	// BySkill sums requests by the skill that was active, and the calls that loaded it.
+	BySkill store.By = "skill"
 	// BySide sums up all tasks, for a comparison.
 	BySide store.By = "side"
 )
 
 // WorkKeys are what Sums can sum by.
-var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock, ByRepository, ByBranch}
+var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock, ByRepository, ByBranch, ByPull, BySkill}
 
 // OfRequests reports whether the groups of a key are sums over requests alone, whose calls do not count.
-func OfRequests(by store.By) bool { return by == ByRepository || by == ByBranch }
+func OfRequests(by store.By) bool { return by == ByRepository || by == ByBranch || by == ByPull }
 
 // Sums sums up work by one of WorkKeys. By store.ByModel only the denied edits count, BySide
 // these, the percentiles and the tasks' costs.
@@ -44,6 +47,8 @@ type Sums struct {
 	By store.By
 	// Calls selects those that count by ByServer, ByDenial and ByFailure.
 	Calls CallFilter
+	// Pulls are those by which ByPull sums.
+	Pulls Pulls
 
 	groups map[string]*sum
 	spent  []spent
@@ -53,6 +58,7 @@ type sum struct {
 	store.Group
 	took  []time.Duration
 	costs []float64
+	added []int64
 	trace string
 }
 
@@ -102,50 +108,68 @@ func (s *Sums) Add(w *store.Work) {
 	if s.By == ByBlock {
 		s.spend(w)
 	}
+	if s.By == BySkill {
+		s.addSkills(w)
+	}
 	if OfRequests(s.By) {
-		for c, u := range s.checkouts(w) {
+		for r, u := range requests(w) {
+			c := w.Rest
+			if r != nil {
+				c = r.Checkout
+			}
 			g := s.at(c, w)
 			g.Usage = g.Usage.Add(u)
 		}
 	}
 }
 
-// checkouts yields what each request of a task used and where it was made, and then what the task
-// reports beyond them. A task without either is where it ended.
-func (s *Sums) checkouts(w *store.Work) iter.Seq2[store.Checkout, *store.Usage] {
-	return func(yield func(store.Checkout, *store.Usage) bool) {
+// requests yields the requests of a task and what each used, and then what the task reports beyond
+// them, for which there is no request. A task without either has that, too.
+func requests(w *store.Work) iter.Seq2[*store.Request, *store.Usage] {
+	return func(yield func(*store.Request, *store.Usage) bool) {
 		var sum *store.Usage
 		for i := range w.Requests {
 			r := &w.Requests[i]
 			sum = sum.Add(r.Usage)
-			if !yield(r.Checkout, r.Usage) {
+			if !yield(r, r.Usage) {
 				return
 			}
 		}
 		if rest := w.Summary.Usage.Less(sum); rest != nil || len(w.Requests) == 0 {
-			yield(w.Rest, rest)
+			yield(nil, rest)
 		}
 	}
+}
+
+// once returns the sum for a key, in which a task counts once.
+func (s *Sums) once(key string, w *store.Work) *sum {
+	if g := s.groups[key]; g != nil && g.trace == w.Summary.TraceID {
+		return g
+	}
+	g := s.of(key, w, w.Summary.Duration())
+	g.Took += w.Summary.Duration()
+	return g
 }
 
 // at returns the sum for requests that were made somewhere.
 func (s *Sums) at(c store.Checkout, w *store.Work) *sum {
 	key := c.Repository
 	switch {
+	case s.By == ByPull:
+		key = s.Pulls[c]
 	case s.By != ByBranch:
 	case c.Branch == "":
 		key = "" // there is one row of what is not known
 	default:
 		key = c.Repository + "\x00" + c.Branch
 	}
-	took := w.Summary.Duration()
-	if g := s.groups[key]; g != nil && g.trace == w.Summary.TraceID {
-		return g
-	}
-	g := s.of(key, w, took)
-	g.Took += took
-	if s.By == ByBranch && key != "" {
+	g := s.once(key, w)
+	switch {
+	case key == "":
+	case s.By == ByBranch:
 		g.Key, g.Repository = c.Branch, c.Repository
+	case s.By == ByPull && !slices.Contains(g.Branches, c.Branch):
+		g.Branches = append(g.Branches, c.Branch)
 	}
 	return g
 }
@@ -199,6 +223,13 @@ func (s *Sums) Groups() []store.Group {
 		at := func(p int) time.Duration { return g.took[(len(g.took)*p+99)/100-1] }
 		g.P50, g.P95 = at(50), at(95)
 		g.SetCosts(g.costs)
+		if n := int64(len(g.added)); n > 0 {
+			sum := int64(0)
+			for _, tokens := range g.added {
+				sum += tokens
+			}
+			g.AddedTokens = new(sum / n)
+		}
 		out = append(out, g.Group)
 	}
 	return out
