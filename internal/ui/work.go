@@ -17,7 +17,7 @@ const workShare = 20
 
 // workKeys are the sums of the view of the costs that need all calls and requests. By model
 // they have the denied edits.
-var workKeys = []store.By{view.BySubagent, view.ByServer, view.ByBlock, store.ByModel, view.ByRepository, view.ByBranch, view.ByPull, view.BySkill}
+var workKeys = []store.By{view.BySubagent, view.ByServer, view.ByBlock, store.ByModel, view.ByRepository, view.ByBranch, view.BySkill}
 
 // work returns sums over what was done in tasks, by workKeys.
 func (s *Server) work(r *http.Request) (any, error) {
@@ -28,14 +28,7 @@ func (s *Server) work(r *http.Request) (any, error) {
 	key := "work?" + r.URL.RawQuery
 	v, err := keep(s, key, workShare, func() (map[store.By][]grouped, error) {
 		sums := newSums(view.CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}, workKeys...)
-		pulls, err := view.PullsOf(r.Context(), s.opts.Store)
-		if err != nil {
-			return nil, err
-		}
-		for i := range sums {
-			sums[i].Pulls = pulls
-		}
-		err = s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error { sums.add(w); return nil })
+		err := s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error { sums.add(w); return nil })
 		return sums.groups(), err
 	})
 	return s.dated(v, err, workShare, key)

@@ -117,15 +117,19 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 		}
 	}
 	price := func(u *store.Usage) string { text, _ := cost(u, inCents(all.Usage)); return text }
-	groups[ByBranch] = r.branches.Groups()
-	if len(groups[ByBranch]) == 1 && groups[ByBranch][0].Key == "" {
-		groups[ByBranch] = nil
+	branches := r.branches.Groups()
+	if len(branches) == 1 && branches[0].Key == "" {
+		branches = nil
 	}
 	for _, by := range []store.By{store.ByProject, ByBranch, store.ByModel} {
-		LargestFirst(by, groups[by])
+		sums := groups[by]
+		if by == ByBranch {
+			sums = branches
+		}
+		LargestFirst(by, sums)
 		var rows [][]string
-		for i := range groups[by][:min(len(groups[by]), reportRows)] {
-			g := &groups[by][i]
+		for i := range sums[:min(len(sums), reportRows)] {
+			g := &sums[i]
 			key := cmp.Or(termtext.Line(g.Key), "(not known)")
 			switch {
 			case by == store.ByProject:
