@@ -236,6 +236,8 @@ type ToolResult struct {
 	// Text is the result, Status how the call ended.
 	Text   string
 	Status ToolStatus
+	// Ran reports that the files show that a call which was cancelled had begun to run.
+	Ran bool `json:",omitempty"`
 	// Asked is when the model asked for the call, At when the result came.
 	Asked time.Time
 	At    time.Time

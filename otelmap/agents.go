@@ -12,109 +12,161 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// subagents adds the spans of the run's subagents, each below the tool call
-// that started it, with its own tools below it.
-func (m *mapping) subagents(lead []*call) {
-	agents := append(m.run.sortedAgents(), m.unnamed...)
-	if len(agents) == 0 {
+// actor is an agent of a run: the lead, whose id is empty, or a subagent.
+type actor struct {
+	id, name string
+	// place is that among the run's agents, span its span. An agent without a place is of
+	// another run.
+	place int
+	span  trace.SpanID
+	items []*item
+	// agent is a subagent as the hooks report it or, if it is unnamed, as the host's files
+	// do.
+	agent   *agent
+	unnamed bool
+	// requests are those that it made, calls those among its events, made those that it
+	// made: hooks may not say who did.
+	requests    []*hook.Request
+	calls, made []*call
+	// first are the starts of its calls by id, never if an id was used again.
+	first map[string]instant
+	// begun are its calls in the order of their start, of which so many had begun when the
+	// last agent did. waiting are those that had not ended then, in the order of calls: of the
+	// tools that start agents, and of all others.
+	begun   []*call
+	next    int
+	since   instant
+	waiting [2][]*call
+}
+
+// unnamedAgent is the name of a subagent whose kind is not known.
+const unnamedAgent = "subagent"
+
+// actor returns the agent with an id.
+func (j *joined) actor(id string) *actor {
+	a := j.byID[id]
+	if a == nil {
+		a = &actor{id: id, name: unnamedAgent, first: make(map[string]instant)}
+		j.byID[id] = a
+	}
+	return a
+}
+
+// add adds a call that the agent made.
+func (a *actor) add(c *call) {
+	a.made = append(a.made, c)
+	id := c.id()
+	if a.id == "" || id == "" {
 		return
 	}
-	for _, a := range agents {
-		m.agents[a.id], m.agentNames[a.id] = m.run.ID.spanID("agent", a.id), cmp.Or(a.kind, unnamedAgent)
+	if _, again := a.first[id]; again {
+		a.first[id] = never
+		return
 	}
-	// The lead's calls come first, then those of each agent.
-	lists := []*agentCalls{{calls: lead}}
-	places := map[string]int{"": 0}
-	for i, a := range agents {
-		lists = append(lists, &agentCalls{calls: m.plannedCalls(a.items, a.id)})
-		places[a.id] = i + 1
+	a.first[id] = c.start
+}
+
+// last returns the agent's last request.
+func (a *actor) last() *hook.Request {
+	for _, c := range slices.Backward(a.requests) {
+		if c.Kind == hook.RequestSingle {
+			return c
+		}
 	}
-	started := starters{make(map[string]startedBy), make(map[string][]startedBy)}
-	for i, list := range lists {
-		for j, c := range list.calls {
-			by := startedBy{c, i, j}
-			started.calls[c.id()] = append(started.calls[c.id()], by)
-			if _, known := started.agents[c.started()]; !known {
-				started.agents[c.started()] = by
+	return &hook.Request{}
+}
+
+// findAgents finds the run's agents, those that no hook names last.
+func (j *joined) findAgents(t *results) {
+	add := func(id string, span trace.SpanID, of *agent) *actor {
+		a := j.actor(id)
+		a.place, a.span, a.agent = len(j.agents), span, of
+		if j.agents = append(j.agents, a); of != nil {
+			a.name, a.items = cmp.Or(of.kind, unnamedAgent), of.items
+		}
+		return a
+	}
+	lead := add("", j.root.SpanID(), nil)
+	lead.name, lead.items = j.host, j.run.items
+	for _, a := range j.run.sortedAgents() {
+		add(a.id, j.run.ID.spanID("agent", a.id), a)
+	}
+	if !j.opts.Agent.Unnamed {
+		return
+	}
+	for _, f := range j.own.agents {
+		if j.run.agents[f.ID] != nil {
+			continue
+		}
+		at := func(kind hook.Kind, at time.Time, result string) *item {
+			return t.clean(hook.Event{Kind: kind, Time: at, StoredAt: at, Agent: f.ID, ParentAgent: hook.ParentUnknown, AgentType: f.Type, Result: result})
+		}
+		a := &agent{id: f.ID, parent: hook.ParentUnknown, kind: f.Type, items: []*item{at(hook.KindRunStart, f.Start, "")}}
+		if !f.End.IsZero() {
+			a.ended = at(hook.KindRunComplete, f.End, f.Result)
+			a.items = append(a.items, a.ended)
+		}
+		add(a.id, j.run.ID.spanID("agent", a.id), a).unnamed = true
+	}
+}
+
+// startAgents finds the call that started each subagent. Its span is below the call.
+func (j *joined) startAgents(t *results) {
+	lead, subagents := j.agents[0], j.agents[1:]
+	if len(subagents) == 0 {
+		return
+	}
+	started := starters{make(map[string]*call), make(map[string][]*call)}
+	for _, a := range j.agents {
+		for i, c := range a.calls {
+			c.list, c.place = a.place, i
+			started.calls[c.id()] = append(started.calls[c.id()], c)
+			if started.agents[c.started()] == nil {
+				started.agents[c.started()] = c
 			}
 		}
 	}
 	// A call that is known to have started an agent started no other.
 	claimed := make(map[*call]bool)
-	for _, a := range agents {
-		if by := m.namedCall(a, started); by.call != nil {
-			claimed[by.call] = true
-		}
+	for _, a := range subagents {
+		claimed[j.namedCall(a.agent, started)] = true
 	}
-	for i, a := range agents {
+	for _, a := range subagents {
 		// An agent that began later cannot be its parent; without this, two agents
 		// could be each other's.
-		by := m.namedCall(a, started)
-		parent, c := m.root.SpanID(), by.call
-		if c == nil || by.list > i {
-			from := places[a.parent]
-			if from > i {
-				from = 0
+		from, c := lead, j.namedCall(a.agent, started)
+		if c == nil || c.list >= a.place {
+			if p := j.byID[a.agent.parent]; p != nil && 0 < p.place && p.place < a.place {
+				from = p
 			}
-			if parent = m.root.SpanID(); from > 0 {
-				parent = m.agents[agents[from-1].id]
-			}
-			if c = lists[from].during(a, claimed); c != nil {
-				claimed[c] = true
-			}
+			c = from.during(a.agent, claimed)
+			claimed[c] = true
 		}
+		parent := from.span
 		if c != nil {
 			parent = c.span
 		}
-		m.agentSpan(a, parent, c)
+		j.planAgent(a, parent, c, t)
 	}
-}
-
-// findUnnamed finds the subagents of the run that no hook names.
-func (m *mapping) findUnnamed() {
-	if !m.opts.Agent.Unnamed {
-		return
-	}
-	for _, t := range m.fromFiles.agents {
-		if m.run.agents[t.ID] != nil {
-			continue
-		}
-		at := func(kind hook.Kind, at time.Time, result string) *item {
-			return m.cleaner().clean(hook.Event{Kind: kind, Time: at, StoredAt: at, Agent: t.ID, ParentAgent: hook.ParentUnknown, AgentType: t.Type, Result: result})
-		}
-		a := &agent{id: t.ID, parent: hook.ParentUnknown, kind: t.Type, items: []*item{at(hook.KindRunStart, t.Start, "")}}
-		if !t.End.IsZero() {
-			a.ended = at(hook.KindRunComplete, t.End, t.Result)
-			a.items = append(a.items, a.ended)
-		}
-		m.unnamed = append(m.unnamed, a)
-		m.agents[a.id] = m.run.ID.spanID("agent", a.id)
-	}
-}
-
-// startedBy is a call that started an agent, and its place.
-type startedBy struct {
-	call       *call
-	list, item int
 }
 
 // starters are the calls of all agents: by the agent that a call's end says it started, the
 // first one, and by id.
 type starters struct {
-	agents map[string]startedBy
-	calls  map[string][]startedBy
+	agents map[string]*call
+	calls  map[string][]*call
 }
 
 // namedCall returns the first call that started the agent according to the call's
 // result or the host's files.
-func (m *mapping) namedCall(a *agent, started starters) startedBy {
+func (j *joined) namedCall(a *agent, started starters) *call {
 	by := started.agents[a.id]
-	t := m.files.agents[a.id]
-	if t == nil || t.CallID == "" || by.call != nil && by.call.id() == t.CallID {
+	t := j.files.agents[a.id]
+	if t == nil || t.CallID == "" || by != nil && by.id() == t.CallID {
 		return by
 	}
 	other := started.with(t.CallID, a.items[0].at())
-	if by.call == nil || other.call != nil && cmp.Or(cmp.Compare(other.list, by.list), cmp.Compare(other.item, by.item)) < 0 {
+	if by == nil || other != nil && cmp.Or(cmp.Compare(other.list, by.list), cmp.Compare(other.place, by.place)) < 0 {
 		return other
 	}
 	return by
@@ -122,13 +174,13 @@ func (m *mapping) namedCall(a *agent, started starters) startedBy {
 
 // with returns the call with an id that started what began then: the newest one before, of
 // the tools that start agents if there is one.
-func (s *starters) with(id string, began instant) (found startedBy) {
+func (s *starters) with(id string, began instant) (found *call) {
 	for _, by := range s.calls[id] {
-		switch now, best := spawns(by.call), found.call != nil && spawns(found.call); {
-		case found.call == nil:
-		case by.call.start > began, best && !now:
+		switch now, best := spawns(by), found != nil && spawns(found); {
+		case found == nil:
+		case by.start > began, best && !now:
 			continue
-		case now == best && found.call.start <= began && by.call.start < found.call.start:
+		case now == best && found.start <= began && by.start < found.start:
 			continue
 		}
 		found = by
@@ -136,44 +188,28 @@ func (s *starters) with(id string, began instant) (found startedBy) {
 	return found
 }
 
-// agentCalls are the tool calls of an agent.
-type agentCalls struct {
-	calls []*call
-	// begun are the places of the calls in the order of their start, of which so many
-	// had begun when the last agent did. waiting are the places of those that had not
-	// ended then, in order: of the tools that start agents, and of all others.
-	begun   []int
-	next    int
-	since   instant
-	waiting [2][]int
-}
-
 // during returns the oldest call that was in progress when the agent began and started
 // no other, or nil. Tools that start agents come first.
-func (l *agentCalls) during(a *agent, claimed map[*call]bool) *call {
-	begin := a.items[0].at()
-	if l.begun == nil || begin < l.since {
-		l.begun, l.next, l.waiting = make([]int, len(l.calls)), 0, [2][]int{}
-		for i := range l.begun {
-			l.begun[i] = i
-		}
-		slices.SortStableFunc(l.begun, func(x, y int) int { return cmp.Compare(l.calls[x].start, l.calls[y].start) })
+func (a *actor) during(began *agent, claimed map[*call]bool) *call {
+	begin := began.items[0].at()
+	if a.begun == nil || begin < a.since {
+		a.begun, a.next, a.waiting = slices.Clone(a.calls), 0, [2][]*call{}
+		slices.SortStableFunc(a.begun, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
 	}
-	for l.since = begin; l.next < len(l.begun) && l.calls[l.begun[l.next]].start <= begin; l.next++ {
-		i := l.begun[l.next]
-		kind := 1
-		if spawns(l.calls[i]) {
+	for a.since = begin; a.next < len(a.begun) && a.begun[a.next].start <= begin; a.next++ {
+		c, kind := a.begun[a.next], 1
+		if spawns(c) {
 			kind = 0
 		}
-		at, _ := slices.BinarySearch(l.waiting[kind], i)
-		l.waiting[kind] = slices.Insert(l.waiting[kind], at, i)
+		at, _ := slices.BinarySearchFunc(a.waiting[kind], c, func(x, y *call) int { return cmp.Compare(x.place, y.place) })
+		a.waiting[kind] = slices.Insert(a.waiting[kind], at, c)
 	}
-	for kind := range l.waiting {
-		for w := &l.waiting[kind]; len(*w) > 0; *w = (*w)[1:] {
-			c := l.calls[(*w)[0]]
+	for kind := range a.waiting {
+		for w := &a.waiting[kind]; len(*w) > 0; *w = (*w)[1:] {
+			c := (*w)[0]
 			switch {
 			case claimed[c] || c.end < begin:
-			case kind == 1 && a.parent == hook.ParentUnknown:
+			case kind == 1 && began.parent == hook.ParentUnknown:
 				return nil
 			default:
 				return c
@@ -189,73 +225,27 @@ func spawns(c *call) bool {
 	return strings.Contains(n, "agent") || strings.Contains(n, "team") || n == "task"
 }
 
-// agentSpan plans the span of an agent. call is the one that started it, or nil.
-func (m *mapping) agentSpan(a *agent, parent trace.SpanID, call *call) {
-	start, end := a.items[0].At(), a.items[len(a.items)-1].At()
-	ended := a.ended
-	if t := m.files.agents[a.id]; ended == nil && a.gone != never && !a.stopped && t != nil && a.endedAt(t) {
-		ended = m.cleaner().ending(a, *t)
+// planAgent plans the span of a subagent. call is the one that started it, or nil.
+func (j *joined) planAgent(a *actor, parent trace.SpanID, call *call, t *results) {
+	of := a.agent
+	start, end, ended := of.items[0].At(), of.items[len(of.items)-1].At(), of.ended
+	if f := j.files.agents[a.id]; ended == nil && of.gone != never && !of.stopped && f != nil && of.endedAt(f) {
+		ended = t.clean(of.ending(*f))
 	}
 	switch {
 	case ended != nil:
 		end = ended.At()
-	case m.open && a.gone == never:
-		end = m.end
+	case j.open && of.gone == never:
+		end = j.end
 	}
-	for _, i := range m.agentCalls[a.id] {
-		end = latest(end, m.calls[i].End) // it was written late, or ended while the agent reported its end
+	for _, c := range a.requests {
+		end = latest(end, c.End) // it was written late, or ended while the agent reported its end
 	}
 	// The files may have the end of a call a little later than its hook.
-	if call != nil && slices.Contains(m.unnamed, a) {
+	if call != nil && a.unnamed {
 		if d := end.Sub(call.end.Time()); d > 0 && d <= agentLag {
 			end = call.end.Time()
 		}
 	}
-	m.plan(m.agents[a.id], parent, start, end, func() *tracepb.Span { return m.agentMessage(a, ended, end) })
-}
-
-// unnamedAgent is the name of a subagent whose kind is not known.
-const unnamedAgent = "subagent"
-
-// agentName returns the name of the agent with the id, "" for the lead.
-func (m *mapping) agentName(id string) string {
-	if id == "" {
-		return m.host
-	}
-	return cmp.Or(m.agentNames[id], unnamedAgent)
-}
-
-func (m *mapping) agentMessage(a *agent, ended *item, end time.Time) *tracepb.Span {
-	kind := m.agentName(a.id)
-	at := texts(
-		KeyOperation, OpInvokeAgent,
-		KeyAgentName, kind,
-		KeyAgent, a.id,
-		KeyConversationID, m.session,
-	)
-	if t := m.files.agents[a.id]; t != nil {
-		at.texts(KeyInputMessages, TextMessages(RoleUser, m.opts.text(t.Task, m.opts.MaxInput)))
-	}
-	if ended != nil {
-		at.texts(KeyOutputMessages, AnswerMessages(ended.Result, m.finish(a.id)))
-		at.facts(&m.opts, ended)
-	}
-	for _, i := range m.agentCalls[a.id] {
-		if c := &m.calls[i]; c.Model != "" {
-			at.texts(KeyProvider, m.standardProvider(c.Provider), KeyModel, c.Model)
-			break
-		}
-	}
-	m.usage(&at, a.id)
-	s := newSpan(OpInvokeAgent, kind, at)
-	switch {
-	case ended == nil && m.open && a.gone == never:
-	case ended == nil && a.stopped:
-		fail(s, ErrorAbandoned, messageStopped, end)
-	case ended == nil:
-		fail(s, ErrorAbandoned, messageAgentOpen, end)
-	case ended.Kind == hook.KindRunError, ended.Kind == hook.KindRequestError:
-		fail(s, cmp.Or(class(ended.ErrorType), ErrorRun), ended.Message, end)
-	}
-	return s
+	j.plan(a.span, parent, start, end, func() *tracepb.Span { return j.agentMessage(a, ended, end) })
 }

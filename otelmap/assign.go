@@ -123,22 +123,17 @@ func joinRewritten(calls []*call) []*call {
 	return out
 }
 
-// calls finds the calls of one agent by the hooks alone, in the order of their first events.
-func (b *Builder) calls(items []*item) []*call {
-	calls := pair(items)
-	if b.opts.Agent.Unnamed {
-		calls = joinRewritten(calls)
-	}
-	return calls
-}
-
 // results are what the host's files say of a run's calls. Each is one call's.
 type results struct {
+	j *joined
 	// by are the results by agent and key, in order: those with a time first. Those of
 	// anyAgent have a time, and no id in the key.
 	by    map[resultKey][]*hook.ToolResult
 	of    map[string][]*hook.ToolResult // those with a time by agent
 	taken map[*hook.ToolResult]bool
+	// cleaner cleans what comes from the files, nil until something does: several
+	// destinations may map at once.
+	cleaner *Builder
 }
 
 type resultKey struct {
@@ -151,17 +146,17 @@ type resultKey struct {
 const anyAgent = "\x00"
 
 // readResults gathers the run's results.
-func (m *mapping) readResults() {
-	m.results = results{by: make(map[resultKey][]*hook.ToolResult), of: make(map[string][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
+func (j *joined) readResults() *results {
+	t := &results{j: j, by: make(map[resultKey][]*hook.ToolResult), of: make(map[string][]*hook.ToolResult), taken: make(map[*hook.ToolResult]bool)}
 	add := func(r *hook.ToolResult, agent string, k hook.CallKey) {
 		key := resultKey{agent, k}
-		m.results.by[key] = append(m.results.by[key], r)
+		t.by[key] = append(t.by[key], r)
 	}
-	for _, r := range slices.Concat(m.fromFiles.results, m.files.timeless) {
+	for _, r := range slices.Concat(j.own.results, j.files.timeless) {
 		if r.At.IsZero() && r.Text == "" && (r.Status == hook.ToolUnknown || !r.Asked.IsZero()) {
 			continue // the call has none
 		}
-		k := hook.CallKey{ID: r.ID, Name: r.Name, Input: maphash.String(m.seed, r.Input)}
+		k := hook.CallKey{ID: r.ID, Name: r.Name, Input: maphash.String(j.seed, r.Input)}
 		for _, key := range k.Keys() {
 			add(r, r.Agent, key)
 		}
@@ -170,12 +165,22 @@ func (m *mapping) readResults() {
 			add(r, r.Agent, k)
 		}
 		if !r.At.IsZero() {
-			m.results.of[r.Agent] = append(m.results.of[r.Agent], r)
-			if m.opts.Agent.Unnamed {
+			t.of[r.Agent] = append(t.of[r.Agent], r)
+			if j.opts.Agent.Unnamed {
 				add(r, anyAgent, k)
 			}
 		}
 	}
+	return t
+}
+
+// clean returns an event from the files with its texts cleaned.
+func (t *results) clean(e hook.Event) *item {
+	if t.cleaner == nil {
+		t.cleaner = NewBuilder(t.j.host, t.j.session, t.j.opts, Carry{})
+		t.cleaner.seed = t.j.seed
+	}
+	return t.cleaner.clean(e)
 }
 
 // free returns the results with a key that no call has taken.
@@ -193,19 +198,19 @@ func (t *results) take(c *call, r *hook.ToolResult) { c.result, t.taken[r] = r, 
 
 // assign finds the calls of one agent and gives each its result in the host's files. The
 // calls that only the files have are among them.
-func (m *mapping) assign(items []*item, agent string) []*call {
+func (t *results) assign(items []*item, agent string) []*call {
 	calls := pair(items)
-	if m.opts.Agent.Unnamed {
-		calls = joinRewritten(m.pairEqual(calls))
+	if t.j.opts.Agent.Unnamed {
+		calls = joinRewritten(t.pairEqual(calls))
 		for _, c := range calls {
-			m.nameCall(c)
+			t.nameCall(c)
 		}
 	}
 	for _, c := range calls {
-		m.toolTimes(c)
+		t.j.toolTimes(c)
 	}
-	m.claim(agent, calls)
-	if more := m.unreportedCalls(calls, agent); len(more) > 0 {
+	t.claim(agent, calls)
+	if more := t.unreportedCalls(calls, agent); len(more) > 0 {
 		// Calls with one id get its ordinals in the order in which they were made.
 		calls = append(calls, more...)
 		slices.SortStableFunc(calls, func(x, y *call) int { return cmp.Compare(x.madeAt(), y.madeAt()) })
@@ -215,15 +220,15 @@ func (m *mapping) assign(items []*item, agent string) []*call {
 
 // nameCall gives a call without an id the oldest result that fits it. It may be that of a
 // subagent which the hooks do not name.
-func (m *mapping) nameCall(c *call) {
+func (t *results) nameCall(c *call) {
 	// If a hook has changed the input, the files have one or the other.
 	for _, it := range []*item{c.post, c.pre} {
 		if it == nil || c.result != nil || c.tool().ID != "" {
 			continue
 		}
-		for _, r := range m.results.free(resultKey{anyAgent, keyOf(it)}) {
-			if m.fits(r, it) {
-				m.results.take(c, r)
+		for _, r := range t.free(resultKey{anyAgent, keyOf(it)}) {
+			if t.fits(r, it) {
+				t.take(c, r)
 				c.named = true
 				break
 			}
@@ -233,9 +238,9 @@ func (m *mapping) nameCall(c *call) {
 
 // fits reports whether a result may be that of an event's call: a subagent that the hooks
 // name makes its calls itself.
-func (m *mapping) fits(r *hook.ToolResult, it *item) bool {
-	marked := it.ParentAgent != "" || m.run.agents[r.Agent] != nil
-	return !m.results.taken[r] && (!marked || r.Agent == it.Agent)
+func (t *results) fits(r *hook.ToolResult, it *item) bool {
+	marked := it.ParentAgent != "" || t.j.run.agents[r.Agent] != nil
+	return !t.taken[r] && (!marked || r.Agent == it.Agent)
 }
 
 // manyOpen bounds the equal calls in progress among which an end's is looked for.
@@ -244,7 +249,7 @@ const manyOpen = 64
 // pairEqual pairs the starts and ends of equal calls again, which no id distinguishes, if
 // the host's files do: each start takes a result in order, and an end belongs to the call
 // whose result has its outcome and is nearest to it. A call that was denied has no end.
-func (m *mapping) pairEqual(calls []*call) []*call {
+func (t *results) pairEqual(calls []*call) []*call {
 	groups := make(map[hook.CallKey][]*call)
 	for _, c := range calls {
 		if k := keyOf(c.event()); k.ID == "" {
@@ -259,8 +264,8 @@ func (m *mapping) pairEqual(calls []*call) []*call {
 		if len(group) < 2 {
 			continue
 		}
-		if found := m.results.free(resultKey{anyAgent, k}); len(found) > 0 {
-			for _, c := range m.pairGroup(group, found) {
+		if found := t.free(resultKey{anyAgent, k}); len(found) > 0 {
+			for _, c := range t.pairGroup(group, found) {
 				paired[c] = true
 			}
 		}
@@ -270,7 +275,7 @@ func (m *mapping) pairEqual(calls []*call) []*call {
 
 // pairGroup pairs the starts and ends of calls with one key. It returns the ends without a
 // start that have one now.
-func (m *mapping) pairGroup(group []*call, found []*hook.ToolResult) (paired []*call) {
+func (t *results) pairGroup(group []*call, found []*hook.ToolResult) (paired []*call) {
 	type end struct {
 		it   *item
 		from *call
@@ -286,8 +291,8 @@ func (m *mapping) pairGroup(group []*call, found []*hook.ToolResult) (paired []*
 		}
 		started = append(started, c)
 		for len(found) > 0 && c.result == nil {
-			if r := found[0]; m.fits(r, c.pre) && !c.before(r) {
-				m.results.take(c, r)
+			if r := found[0]; t.fits(r, c.pre) && !c.before(r) {
+				t.take(c, r)
 				c.named = true
 			}
 			found = found[1:]
@@ -358,8 +363,8 @@ func (c *call) distance(end *item) instant {
 
 // claim gives each of an agent's calls its result in the host's files, by the narrowest key
 // that fits.
-func (m *mapping) claim(agent string, calls []*call) {
-	if len(m.results.by) == 0 {
+func (t *results) claim(agent string, calls []*call) {
+	if len(t.by) == 0 {
 		return
 	}
 	byID, byKey := make(map[string][]*call), make(map[hook.CallKey][]*call)
@@ -367,46 +372,41 @@ func (m *mapping) claim(agent string, calls []*call) {
 		byID[c.id()] = append(byID[c.id()], c)
 	}
 	for width := range 3 {
+		var keys []hook.CallKey
 		groups := make(map[hook.CallKey][]*call)
-		keyOf := func(c *call) (k hook.CallKey, ok bool) {
-			keys := keyOf(c.event()).Keys()
-			if width >= len(keys) {
-				return k, false
-			}
-			return keys[width], true
-		}
 		for _, c := range calls {
-			if k, ok := keyOf(c); ok {
-				if byKey[k] = append(byKey[k], c); c.result == nil {
-					groups[k] = append(groups[k], c)
-				}
+			all := keyOf(c.event()).Keys()
+			if width >= len(all) {
+				continue
+			}
+			k := all[width]
+			if byKey[k] = append(byKey[k], c); c.result == nil {
+				keys, groups[k] = append(keys, k), append(groups[k], c)
 			}
 		}
-		for _, c := range calls {
-			if k, ok := keyOf(c); ok {
-				all := byKey[k]
-				if k.ID != "" && k.Input == 0 {
-					all = byID[k.ID]
-				}
-				m.share(groups[k], all, resultKey{agent, k})
-				delete(groups, k)
+		for _, k := range keys {
+			all := byKey[k]
+			if k.ID != "" && k.Input == 0 {
+				all = byID[k.ID]
 			}
+			t.share(groups[k], all, resultKey{agent, k})
+			delete(groups, k)
 		}
 	}
 }
 
 // share gives calls with one key the results with it. all are the calls with the key or,
 // where that has no input, with its id, with those that have a result by a narrower one.
-func (m *mapping) share(calls, all []*call, k resultKey) {
+func (t *results) share(calls, all []*call, k resultKey) {
 	if len(calls) == 0 {
 		return
 	}
-	found := slices.Clone(m.results.free(k))
-	found = slices.DeleteFunc(found, func(r *hook.ToolResult) bool { return m.results.taken[r] })
+	found := slices.Clone(t.free(k))
+	found = slices.DeleteFunc(found, func(r *hook.ToolResult) bool { return t.taken[r] })
 	// Without the input an id says little if it comes again.
 	again := k.ID != "" && k.Input == 0 && len(all)+len(found) > 2
 	if again || len(found) < len(calls) {
-		m.shareByTime(all, calls, found, again)
+		t.shareByTime(all, calls, found, again)
 		return
 	}
 	more := len(found) - len(calls)
@@ -414,10 +414,10 @@ func (m *mapping) share(calls, all []*call, k resultKey) {
 		for ; more > 0 && c.before(found[0]); more-- {
 			found = found[1:] // that of a call which no hook reported
 		}
-		if k.ID != "" && k.Input == 0 && (c.after(found[0]) || c.post == nil && m.askedFor(found[0]).After(c.start.Time())) {
+		if k.ID != "" && k.Input == 0 && (c.after(found[0]) || c.post == nil && t.askedFor(found[0]).After(c.start.Time())) {
 			continue // the id was that of a call which no hook reported
 		}
-		m.results.take(c, found[0])
+		t.take(c, found[0])
 		found = found[1:]
 	}
 }
@@ -425,7 +425,7 @@ func (m *mapping) share(calls, all []*call, k resultKey) {
 // shareByTime gives each result to the call of all that had begun last before it, if that is one
 // of calls and has none: of the others it is not known what became of them. If again is set, the
 // model must not have asked for the call later.
-func (m *mapping) shareByTime(all, calls []*call, found []*hook.ToolResult, again bool) {
+func (t *results) shareByTime(all, calls []*call, found []*hook.ToolResult, again bool) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(x, y *call) int { return cmp.Compare(x.start, y.start) })
 	may := make(map[*call]bool, len(calls))
@@ -434,27 +434,27 @@ func (m *mapping) shareByTime(all, calls []*call, found []*hook.ToolResult, agai
 	}
 	for _, r := range found {
 		if c, ok := hook.Newest(all, r.At.Add(time.Millisecond), func(c *call) time.Time { return c.start.Time() }); ok && may[c] && c.result == nil &&
-			!(again && m.askedFor(r).After(c.start.Time())) {
-			m.results.take(c, r)
+			!(again && t.askedFor(r).After(c.start.Time())) {
+			t.take(c, r)
 		}
 	}
 }
 
 // unreportedCalls returns the calls of an agent that only the host's files have:
 // some hosts run no hook for a tool that does not exist or an invalid input.
-func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
+func (t *results) unreportedCalls(calls []*call, agent string) []*call {
 	// Without ids it cannot be known which calls of the files are the reported ones.
-	if !m.turns() && slices.ContainsFunc(calls, func(c *call) bool { return !c.named && c.id() == "" }) {
+	if !t.j.turns() && slices.ContainsFunc(calls, func(c *call) bool { return !c.named && c.id() == "" }) {
 		return nil
 	}
 	var out []*call
 	asked := make(map[string]time.Time)
-	for _, own := range m.results.of[agent] {
-		if own.ID == "" || m.results.taken[own] {
+	for _, own := range t.of[agent] {
+		if own.ID == "" || t.taken[own] {
 			continue
 		}
 		r := *own
-		r.Asked = m.askedFor(own)
+		r.Asked = t.askedFor(own)
 		if r.Asked.IsZero() || asked[r.ID].Equal(r.Asked) {
 			continue
 		}
@@ -469,19 +469,19 @@ func (m *mapping) unreportedCalls(calls []*call, agent string) []*call {
 		if agent != "" {
 			e.ParentAgent = hook.ParentUnknown
 		}
-		c := &call{post: m.cleaner().clean(e), unreported: true}
-		m.results.take(c, own)
-		m.toolTimes(c)
+		c := &call{post: t.clean(e), unreported: true}
+		t.take(c, own)
+		t.j.toolTimes(c)
 		out = append(out, c)
 	}
 	return out
 }
 
 // askedFor returns when the reply that asked for a call was complete, zero if that is not known.
-func (m *mapping) askedFor(r *hook.ToolResult) time.Time {
+func (t *results) askedFor(r *hook.ToolResult) time.Time {
 	if !r.Asked.IsZero() {
 		return r.Asked
 	}
-	at, _ := hook.Newest(m.files.asked[callKey{r.Agent, r.ID}], r.At, func(t time.Time) time.Time { return t })
-	return at
+	asked, _ := hook.Newest(t.j.files.asked[callKey{r.Agent, r.ID}], r.At, asking.ended)
+	return asked.end
 }

@@ -92,6 +92,15 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 		e.Key, e.Tool.Output = "", "read"
 		return e
 	}
+	asked := func(sec float64) hook.Event {
+		e := start(sec, "")
+		e.Kind = hook.KindPermission
+		return e
+	}
+	ran := func(r hook.ToolResult) hook.ToolResult {
+		r.Ran = true
+		return r
+	}
 	turns, tasks := turnAgent, Traits{}
 	unnamed := turnAgent
 	unnamed.Unnamed = true
@@ -148,6 +157,18 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 			[]hook.Event{start(1, ""), start(3, ""), end(4, "", ok)},
 			[]hook.ToolResult{result(2, "a", hook.ToolDenied), result(4, "b", ok)},
 			[]string{"ToolDenied at 2", "at 4"},
+		},
+		"a call that was asked about, then interrupted": {
+			turns,
+			[]hook.Event{start(1, id), asked(2)},
+			[]hook.ToolResult{result(4, id, cancelled)},
+			[]string{"ToolDenied " + messageDenied + "\nat 4"},
+		},
+		"and it had been approved, as the files show": {
+			turns,
+			[]hook.Event{start(1, id), asked(2)},
+			[]hook.ToolResult{ran(result(4, id, cancelled))},
+			[]string{"ToolCancelled " + messageCancelled + "\nat 4"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func (s *segmenter) endAgents(it *item) {
 			a.stopped = true
 			continue
 		}
-		a.ended = s.b.ending(a, hook.Subagent{Result: end.Result, End: it.At()})
+		a.ended = s.b.clean(a.ending(hook.Subagent{Result: end.Result, End: it.At()}))
 	}
 	// What another process has at work is not in the list, nor is it known whose an agent
 	// is that no hook has reported.
@@ -68,10 +68,10 @@ func (s *segmenter) rename(it *item) {
 }
 
 // ending is the end of an agent that no hook has reported.
-func (b *Builder) ending(a *agent, end hook.Subagent) *item {
-	return b.clean(hook.Event{
+func (a *agent) ending(end hook.Subagent) hook.Event {
+	return hook.Event{
 		Kind: hook.KindRunComplete, StoredAt: end.End, Agent: a.id, ParentAgent: cmp.Or(a.parent, hook.ParentUnknown), AgentType: a.kind, Result: end.Result,
-	})
+	}
 }
 
 // EndAgents has the agents whose ends the agent's files know count as ended, unless they
@@ -92,7 +92,7 @@ func (s *segmenter) endByFiles() {
 	for _, r := range s.runs {
 		for id, a := range r.agents {
 			if end, known := s.b.agentEnds[id]; known && a.end() == never && a.endedAt(&end) {
-				a.ended = s.b.ending(a, end)
+				a.ended = s.b.clean(a.ending(end))
 			}
 		}
 	}

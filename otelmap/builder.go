@@ -170,7 +170,7 @@ func (b *Builder) Unknown() int { return b.unknown }
 // Runs returns the session's runs in order. Open runs that have been idle for too
 // long at now have ended.
 func (b *Builder) Runs(now time.Time) []*Run {
-	s := &segmenter{b: b, carry: b.carry, agentRuns: make(map[string]*Run), turnRuns: make(map[string]*Run), calls: make(map[string]*Run)}
+	s := &segmenter{b: b, carry: b.carry, agentRuns: make(map[string]*Run), turnRuns: make(map[string]*Run)}
 	b.files.Store(nil)
 	add := s.addTaskEvent
 	if b.turns() {

@@ -80,7 +80,7 @@ func (r *Run) after(o *Options) Carry {
 func (c *Carry) list(earlier *Carry, runs []*Run) {
 	c.Agents, c.Recent, c.Silent = slices.Clone(earlier.Agents), slices.Clone(earlier.Recent), slices.Clone(earlier.Silent)
 	c.Unfinished = slices.ContainsFunc(runs, func(r *Run) bool { return !r.Complete() })
-	until, ends := joined(earlier.Until, nil), joined(earlier.Ends, nil)
+	until, ends := merged(earlier.Until, nil), merged(earlier.Ends, nil)
 	for _, r := range runs {
 		c.Recent = append(c.Recent, r.ID.String())
 		delete(ends, r.whole.String())
@@ -107,8 +107,8 @@ func (c *Carry) list(earlier *Carry, runs []*Run) {
 	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
 }
 
-// joined returns the entries of both, those of the later one where both have one.
-func joined(earlier, later map[string]time.Time) map[string]time.Time {
+// merged returns the entries of both, those of the later one where both have one.
+func merged(earlier, later map[string]time.Time) map[string]time.Time {
 	all := make(map[string]time.Time, len(earlier)+len(later))
 	maps.Copy(all, earlier)
 	maps.Copy(all, later)

@@ -22,17 +22,23 @@
 //     subagents. runs.go is a run; carry.go and passed.go are what a later reader of the log
 //     must know of it.
 //   - files.go decides to which run an entry of the agent's files belongs, by the times in
-//     window.go and opening.go.
-//   - spans.go joins a run and its entries and plans its spans: their ids, parents and
-//     times. requests.go adds what hooks say of requests.
-//   - assign.go decides what belongs to one call: start, end, question, and the result in the
-//     files. tools.go bounds the call's time and plans its span, outcome.go decides how it
-//     ended, agents.go below which call a subagent hangs, folders.go where it worked.
-//   - The messages are made when they are asked for: root.go, llm.go and messages.go write
-//     those of agents and requests, tools.go those of calls, evidence.go says what is missing.
-//     attrs.go, arguments.go and ids.go write the parts.
+//     window.go.
+//   - join.go joins the run with these entries, when it has ended or is looked at. It decides
+//     when the run began and ended, and how, and in this order what the files below do:
+//   - agents.go decides which agents worked in the run and, when their calls are known, which
+//     call started each.
+//   - requests.go decides which requests they made and, when the calls are known, what each
+//     request answers and asks for.
+//   - assign.go decides what belongs to one call: its start, its end, the question about it, and
+//     its result in the files. calls.go finds its time, its span and the script that
+//     made it, outcome.go how it ended.
+//   - evidence.go decides what is not known of the run.
+//   - Each of them plans the spans of what it has found: ids, parents and times. spans.go gives
+//     their messages, each when it is asked for. They decide nothing:
+//     root.go writes those of agents, tools.go those of calls, llm.go and messages.go those of
+//     requests, with folders.go, hookruns.go, attrs.go, arguments.go and ids.go.
 //
 // names.go has the names of attributes. Of what has been written, narrow.go, limits.go and
-// latest.go make other forms, and ends.go and waits.go read parts back. spanfor.go finds the
+// latest.go make other forms, and ends.go names how things ended. spanfor.go finds the
 // span of an event whose run is still open.
 package otelmap

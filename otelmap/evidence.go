@@ -8,10 +8,10 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-// evidence returns how much of the run is known, and what is missing. It is what is known
-// when the spans are made.
-func (m *mapping) evidence(outcome string) (evidence, missing string) {
-	if m.open {
+// known returns how much of the run is known, and what is missing. lacking reports that there is
+// no transcript.
+func (j *joined) known(lacking bool, t *results) (evidence, missing string) {
+	if j.open {
 		return "", ""
 	}
 	var lacks []string
@@ -20,14 +20,14 @@ func (m *mapping) evidence(outcome string) (evidence, missing string) {
 			lacks = append(lacks, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	if !m.began() {
+	if !j.began() {
 		lacks = append(lacks, "its beginning")
 	}
-	note(m.lostEvents(), "of its events, which could not be read")
-	note(m.unreported(), "of its calls, which no hook reported")
+	note(j.lostEvents(), "of its events, which could not be read")
+	note(j.unreported(t), "of its calls, which no hook reported")
 	var places []string
-	for i := range m.tr.Unread {
-		if u := &m.tr.Unread[i]; m.has(u) && !slices.Contains(places, u.Reason) {
+	for i := range j.tr.Unread {
+		if u := &j.tr.Unread[i]; j.has(u) && !slices.Contains(places, u.Reason) {
 			places = append(places, u.Reason)
 		}
 	}
@@ -37,38 +37,38 @@ func (m *mapping) evidence(outcome string) (evidence, missing string) {
 	switch {
 	case len(lacks) > 0:
 		return EvidencePartial, strings.Join(lacks, ", ")
-	case outcome == OutcomeAbandoned:
+	case j.outcome == OutcomeAbandoned:
 		return EvidenceUnknown, "its end was not reported"
-	case m.lacking && len(m.calls) == 0:
+	case lacking && len(j.requests) == 0:
 		return EvidenceUnknown, "the agent's files were not read: its tokens are not known"
-	case m.lacking:
+	case lacking:
 		return EvidenceUnknown, "the agent's files were not read"
 	}
 	return EvidenceComplete, ""
 }
 
 // began reports that the run has the event that begins one.
-func (m *mapping) began() bool {
-	switch m.run.from.Kind {
+func (j *joined) began() bool {
+	switch j.run.from.Kind {
 	case hook.KindPrompt, hook.KindRunStart:
 		return true
 	case hook.KindRunResume: // of a turn that no run before began, the beginning is missing
-		return !m.turns() || m.run.later || m.run.prev.Runs > 0
+		return !j.turns() || j.run.later || j.run.prev.Runs > 0
 	}
 	// What follows a long silence, or a stop that was refused, belongs to a turn with a
 	// beginning.
-	return m.run.later || m.run.prev.Runs > 0 && !m.turns()
+	return j.run.later || j.run.prev.Runs > 0 && !j.turns()
 }
 
 // lostEvents counts the events that could not be read since the run began and before the
 // next one, and those before the session's first.
-func (m *mapping) lostEvents() int {
-	from, to := 0, len(m.lost)
-	if m.run.before != nil {
-		from, _ = slices.BinarySearch(m.lost, m.run.First)
+func (j *joined) lostEvents() int {
+	from, to := 0, len(j.lost)
+	if j.run.before != nil {
+		from, _ = slices.BinarySearch(j.lost, j.run.First)
 	}
-	if m.run.next != nil {
-		to, _ = slices.BinarySearch(m.lost, m.run.next.First)
+	if j.run.next != nil {
+		to, _ = slices.BinarySearch(j.lost, j.run.next.First)
 	}
 	return max(0, to-from)
 }
@@ -76,21 +76,21 @@ func (m *mapping) lostEvents() int {
 // unreported counts the lead agent's calls in the files that no hook reported, of the tools
 // whose other calls hooks reported: there are tools that no hook is run for. Where hooks
 // report calls without ids, it is not known which those are.
-func (m *mapping) unreported() (n int) {
+func (j *joined) unreported(t *results) (n int) {
 	known := make(map[*hook.ToolResult]bool)
-	for _, c := range m.callsBy[""] {
+	for _, c := range j.agents[0].made {
 		known[c.result] = !c.unreported
 	}
 	reported, tools := make(map[string]bool), make(map[string]bool)
-	for _, items := range [][]*item{m.run.items, m.run.late} {
+	for _, items := range [][]*item{j.run.items, j.run.late} {
 		for _, it := range items {
 			if it.Tool != nil {
 				reported[it.Tool.ID], tools[it.Tool.Name] = true, true
 			}
 		}
 	}
-	for _, r := range m.results.of[""] {
-		if r.ID != "" && tools[r.Name] && !known[r] && (m.results.taken[r] || !reported[r.ID]) && !reported[""] {
+	for _, r := range t.of[""] {
+		if r.ID != "" && tools[r.Name] && !known[r] && (t.taken[r] || !reported[r.ID]) && !reported[""] {
 			n++
 		}
 	}
@@ -99,13 +99,13 @@ func (m *mapping) unreported() (n int) {
 
 // has reports that what was not read concerns the run: its row would be before a row of the
 // run, or before the next one's.
-func (m *mapping) has(u *hook.Unread) bool {
+func (j *joined) has(u *hook.Unread) bool {
 	switch {
 	case u.Whole:
 		return true
 	case u.At.IsZero():
-		return m.run.next == nil
+		return j.run.next == nil
 	}
-	next := m.run.next
-	return !u.At.Before(m.start) && (next == nil || !u.At.After(next.Begun())) || m.run.before == nil && u.At.Before(m.start)
+	next := j.run.next
+	return !u.At.Before(j.start) && (next == nil || !u.At.After(next.Begun())) || j.run.before == nil && u.At.Before(j.start)
 }

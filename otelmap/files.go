@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -15,11 +16,11 @@ import (
 type files struct {
 	tr     *hook.Transcript
 	shares map[RunID]*runFiles
-	// agents are the subagents by id, ends the ends of turns by turn, asked the ends of
-	// the answers that ask for a call, in order.
+	// agents are the subagents by id, ends the ends of turns by turn, asked the requests
+	// whose answers ask for a call, in the order of their ends.
 	agents map[string]*hook.Subagent
 	ends   map[string][]*hook.TurnEnd
-	asked  map[callKey][]time.Time
+	asked  map[callKey][]asking
 	// timeless are the results without a time, which belong to every run.
 	timeless []*hook.ToolResult
 }
@@ -39,7 +40,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 	}
 	f := &files{
 		tr: tr, shares: make(map[RunID]*runFiles), agents: make(map[string]*hook.Subagent),
-		ends: make(map[string][]*hook.TurnEnd), asked: make(map[callKey][]time.Time),
+		ends: make(map[string][]*hook.TurnEnd), asked: make(map[callKey][]asking),
 	}
 	of := func(r *Run) *runFiles {
 		if r == nil {
@@ -52,7 +53,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		}
 		return s
 	}
-	p := b.places(tr.Prompts)
+	p := b.places(tr.Prompts, f.asked)
 	for i := range tr.Requests {
 		run, c := p.call(&tr.Requests[i])
 		for _, id := range c.ToolCallIDs {
@@ -62,11 +63,8 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		s := of(run)
 		s.calls = append(s.calls, c)
 	}
-	for key, list := range p.asked {
+	for _, list := range p.asked {
 		slices.SortStableFunc(list, func(x, y asking) int { return x.end.Compare(y.end) })
-		for _, a := range list {
-			f.asked[key] = append(f.asked[key], a.end)
-		}
 	}
 	for i := range tr.ToolResults {
 		r := &tr.ToolResults[i]
@@ -132,12 +130,7 @@ func (t timeline) sort() {
 // at yields the runs whose stretch holds a moment, the one that begins last first.
 func (t timeline) at(moment instant) iter.Seq[*Run] {
 	return func(yield func(*Run) bool) {
-		n, _ := slices.BinarySearchFunc(t, moment, func(s stretch, m instant) int {
-			if s.from <= m {
-				return -1
-			}
-			return 1
-		})
+		n := sort.Search(len(t), func(i int) bool { return t[i].from > moment })
 		for i := n - 1; i >= 0 && t[i].latest >= moment; i-- {
 			if t[i].to >= moment && !yield(t[i].run) {
 				return
@@ -154,8 +147,7 @@ type places struct {
 	turns, agents map[string]*timeline
 	// reported are the runs in which hooks reported a call, nil for several.
 	reported map[callKey]*Run
-	// asked are the requests whose answers ask for a call, by their ends.
-	asked map[callKey][]asking
+	asked    map[callKey][]asking // as in files
 	// elsewhere are the agents of earlier runs.
 	elsewhere map[string]bool
 }
@@ -166,10 +158,12 @@ type asking struct {
 	run *Run
 }
 
-func (b *Builder) places(prompts []hook.Prompt) *places {
+func (a asking) ended() time.Time { return a.end }
+
+func (b *Builder) places(prompts []hook.Prompt, asked map[callKey][]asking) *places {
 	p := &places{
 		turns: make(map[string]*timeline), agents: make(map[string]*timeline),
-		reported: make(map[callKey]*Run), asked: make(map[callKey][]asking), elsewhere: make(map[string]bool),
+		reported: make(map[callKey]*Run), asked: asked, elsewhere: make(map[string]bool),
 	}
 	ends := make(map[string]instant)
 	for _, id := range b.carry.Agents {
@@ -276,7 +270,7 @@ func (p *places) call(c *hook.Request) (*Run, *hook.Request) {
 // else that of its agent, turn and time. Without a turn it is the run of the request
 // that asked for the call: an agent may note the result when the run has ended.
 func (p *places) result(r *hook.ToolResult) *Run {
-	asked, known := hook.Newest(p.asked[callKey{r.Agent, r.ID}], r.At, func(a asking) time.Time { return a.end })
+	asked, known := hook.Newest(p.asked[callKey{r.Agent, r.ID}], r.At, asking.ended)
 	// The id may be that of a call which no hook reported, of another run.
 	again := known && r.Turn == "" && asked.run != nil && len(p.asked[callKey{r.Agent, r.ID}]) > 1
 	if run := p.reported[callKey{r.Agent, r.ID}]; run != nil && !(again && asked.run != run) && (r.Agent != "" || r.Turn == "" || run.turn == "" || run.turn == r.Turn) {

@@ -63,15 +63,15 @@ func firstWord(line string) string {
 
 // workspace returns the folders of the run's workspace, by the hooks and the host's files,
 // the main one first.
-func (m *mapping) workspace() (out []string) {
+func (j *joined) workspace() (out []string) {
 	last := ""
-	for it := range m.run.all {
+	for it := range j.run.all {
 		if it.Folders != last {
 			last = it.Folders
 			out = hook.Union(out, strings.Split(last, "\x00"))
 		}
 	}
-	out, seen := hook.Union(out, m.tr.Folders), make(map[string]bool)
+	out, seen := hook.Union(out, j.tr.Folders), make(map[string]bool)
 	return slices.DeleteFunc(out, func(dir string) bool {
 		key := FolderKey(strings.TrimRight(dir, "/"))
 		again := seen[key]
@@ -82,19 +82,19 @@ func (m *mapping) workspace() (out []string) {
 
 // folder returns the innermost of the workspace's folders that the path in a call's input
 // is in, "" if it is in none, or the workspace has one.
-func (m *mapping) folder(c *call) (found string) {
+func (j *joined) folder(c *call) (found string) {
 	it := c.event()
 	where := it.Tool.path
 	if c.pre != nil {
 		it = c.pre // its folder is that before the call
 		where = cmp.Or(where, it.Tool.path)
 	}
-	if where == "" || len(m.folders) < 2 || where[0] == '~' {
+	if where == "" || len(j.folders) < 2 || where[0] == '~' {
 		return ""
 	}
 	// Cline names a folder of the workspace by its last part.
 	if name, rest, ok := strings.Cut(where, ":"); ok && strings.HasPrefix(name, "@") {
-		for _, dir := range m.folders {
+		for _, dir := range j.folders {
 			if dir[strings.LastIndexAny(dir, `/\`)+1:] == name[1:] {
 				where = dir + "/" + rest
 			}
@@ -107,7 +107,7 @@ func (m *mapping) folder(c *call) (found string) {
 		where = where[:2] + strings.ReplaceAll(where[2:], `\`, "/")
 	}
 	where = path.Clean(where)
-	for _, dir := range m.folders {
+	for _, dir := range j.folders {
 		if len(dir) > len(found) && Below(where, dir) {
 			found = dir
 		}
@@ -151,10 +151,10 @@ func Below(path, dir string) bool {
 
 // checkedOut is what an agent's worktree had checked out at a time: as was found when the run was
 // delivered, else by the host's files.
-func (m *mapping) checkedOut(agent string, at time.Time) hook.Repository {
-	c, ok := m.checkouts.At(agent, at)
+func (j *joined) checkedOut(agent string, at time.Time) hook.Repository {
+	c, ok := j.checkouts.At(agent, at)
 	found := c.Repository
-	if by, said := m.tr.Checkouts.At(agent, at); said && (!ok || c.Unknown) {
+	if by, said := j.tr.Checkouts.At(agent, at); said && (!ok || c.Unknown) {
 		found = by.Repository
 		found.Name, found.URL = cmp.Or(c.Repository.Name, found.Name), cmp.Or(c.Repository.URL, found.URL)
 	}
@@ -163,11 +163,11 @@ func (m *mapping) checkedOut(agent string, at time.Time) hook.Repository {
 
 // unplaced reports that a host's sum over requests that have no span may have some that were made
 // on another branch than the run's last one.
-func (m *mapping) unplaced(c hook.Request) bool {
-	branch := m.checkedOut("", m.end).Branch
+func (j *joined) unplaced(c *hook.Request) bool {
+	branch := j.checkedOut("", j.end).Branch
 	other := func(c hook.Checkout) bool {
-		return (c.Unknown || c.Repository.Branch != branch) && c.At.After(m.start) && !c.At.After(m.end)
+		return (c.Unknown || c.Repository.Branch != branch) && c.At.After(j.start) && !c.At.After(j.end)
 	}
 	return c.Kind == hook.RequestsUnlisted || c.Kind != hook.RequestSingle &&
-		(m.checkedOut("", m.start).Branch != branch || slices.ContainsFunc(m.checkouts, other) || slices.ContainsFunc(m.tr.Checkouts, other))
+		(j.checkedOut("", j.start).Branch != branch || slices.ContainsFunc(j.checkouts, other) || slices.ContainsFunc(j.tr.Checkouts, other))
 }

@@ -3,6 +3,7 @@ package otelmap
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -18,10 +19,10 @@ func TestRunsWithoutFilesShareWhatTheyHold(t *testing.T) {
 	b := buildTurns(Carry{}, logged(events...))
 	seen := make(map[*files]bool)
 	for _, r := range b.Runs(far) {
-		m := b.mapping(r, nil, far)
-		seen[m.files] = true
-		if !m.lacking {
-			t.Error("a run whose files are not there has some")
+		j := b.join(r, nil, time.Time{})
+		seen[j.files] = true
+		if j.evidence != EvidenceUnknown {
+			t.Errorf("the evidence of a run whose files are not there is %s", j.evidence)
 		}
 	}
 	if len(seen) != 1 {

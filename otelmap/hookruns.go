@@ -123,19 +123,10 @@ func (b *Builder) hooked(r *Run) iter.Seq2[*item, *hook.Event] {
 	}
 }
 
-// hooksEnd returns when the last of the run's hooks ended, zero if none ran.
-func (m *mapping) hooksEnd() time.Time {
-	var last time.Time
-	for _, rec := range m.hooked(m.run) {
-		last = latest(last, hooksEnded(rec))
-	}
-	return last
-}
-
 // stoppedBy returns the command of the hook that first asked the host to stop.
-func (m *mapping) stoppedBy() string {
+func (j *joined) stoppedBy() string {
 	var first *hook.Event
-	for _, rec := range m.hooked(m.run) {
+	for _, rec := range j.hooked(j.run) {
 		if rec.Answer.Cancelled && (first == nil || precedes(rec, first)) {
 			first = rec
 		}
@@ -147,26 +138,26 @@ func (m *mapping) stoppedBy() string {
 }
 
 // rootHooks returns the user's hooks for events that belong to no tool call.
-func (m *mapping) rootHooks() []*tracepb.Span_Event {
+func (j *joined) rootHooks() []*tracepb.Span_Event {
 	var out []*tracepb.Span_Event
-	for it := range m.hooked(m.run) {
+	for it := range j.hooked(j.run) {
 		if it.Kind != hook.KindToolStart && it.Kind != hook.KindToolEnd {
-			out = append(out, m.hookEvents(it)...)
+			out = append(out, j.hookEvents(it)...)
 		}
 	}
 	return out
 }
 
 // callHooks returns the user's hooks for a tool call, in the order of time.
-func (m *mapping) callHooks(c *call) []*tracepb.Span_Event {
-	out := append(m.hookEvents(c.pre), m.hookEvents(c.post)...)
+func (j *joined) callHooks(c *call) []*tracepb.Span_Event {
+	out := append(j.hookEvents(c.pre), j.hookEvents(c.post)...)
 	sortEvents(out)
 	return out
 }
 
 // hookEvents returns the user's hooks for one event.
-func (m *mapping) hookEvents(it *item) []*tracepb.Span_Event {
-	rec := m.ran[it]
+func (j *joined) hookEvents(it *item) []*tracepb.Span_Event {
+	rec := j.ran[it]
 	if rec == nil {
 		return nil
 	}
@@ -198,26 +189,16 @@ func (m *mapping) hookEvents(it *item) []*tracepb.Span_Event {
 
 // denial returns the record of the hooks that denied a call, or nil. A call that
 // succeeded all the same was not denied: the host ignored the answer or read it
-// too late, and the trace must show that.
-func (m *mapping) denial(c *call) *hook.Event {
+// too late, and the trace must show that. Most hosts never report the end of a denied call,
+// because they stop the run.
+func (j *joined) denial(c *call) *hook.Event {
 	if c.pre == nil || c.post != nil && !c.post.Tool.Status.Failed() {
 		return nil
 	}
-	if rec := m.ran[c.pre]; rec != nil && rec.Answer.Denies() {
+	if rec := j.ran[c.pre]; rec != nil && rec.Answer.Denies() {
 		return rec
 	}
 	return nil
-}
-
-// deniedCall is the outcome of a call that the user's hooks denied. Most hosts
-// never report its end, because they stop the run.
-func (m *mapping) deniedCall(c *call, rec *hook.Event) toolOutcome {
-	out := toolOutcome{failure: ErrorToolDenied, denied: rec}
-	out.message = deniedBy(rec.Answer.By, rec.Answer.Reason)
-	if c.post != nil {
-		out.returned(c.post.Tool.Output)
-	}
-	return out
 }
 
 // deniedBy is the description of a call that a hook denied, by its command and reason, each

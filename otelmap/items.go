@@ -120,6 +120,19 @@ func (it *item) injected() bool { return it.marked(KeyPromptInjected) }
 // blocked reports that the event was an end that one of the user's hooks refused.
 func (it *item) blocked() bool { return it.marked(KeyStopBlocked) }
 
+// text returns an attribute of the event, "" if it has none or there is no event.
+func (it *item) text(key string) string {
+	if it == nil {
+		return ""
+	}
+	for _, a := range it.Attrs {
+		if s, ok := a.Value.(string); ok && a.Key == key {
+			return s
+		}
+	}
+	return ""
+}
+
 func (it *item) marked(key string) bool {
 	return slices.Contains(it.Attrs, hook.Attr{Key: key, Value: true})
 }

@@ -10,7 +10,6 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
@@ -187,108 +186,39 @@ func prompts(events []*tracepb.Span_Event, task string) (out []said) {
 	return slices.Insert(out, 0, first)
 }
 
-// exchange is a request to the model with what its agent's request before left to answer.
-type exchange struct {
-	*hook.Request
-	start, end time.Time
-	// prompts are those that were added since the request before.
-	prompts []said
-	// asked are the calls that the answer asked for, before the exchange before.
-	asked  []*call
-	before *exchange
-	// named says that one of the calls that the file names is reported.
-	named bool
-}
-
-// converse gives each of an agent's requests, which are by start, its prompts and calls.
-func (m *mapping) converse(agent string, list []*exchange) {
-	byID, known := make(map[string][]*exchange), make(map[string]bool)
-	for _, c := range m.callsBy[agent] {
-		known[c.id()] = true
-	}
-	for i, x := range list {
-		if i > 0 {
-			x.before = list[i-1]
-		}
-		for _, id := range x.ToolCallIDs {
-			x.named = x.named || known[id]
-			byID[id] = append(byID[id], x)
-		}
-	}
-	// newest returns the newest one that had begun.
-	newest := func(of []*exchange, at time.Time) *exchange {
-		n, _ := slices.BinarySearchFunc(of, at, func(x *exchange, at time.Time) int {
-			if x.start.After(at) {
-				return 1
-			}
-			return -1
-		})
-		return of[max(0, n-1)]
-	}
-	for _, c := range m.callsBy[agent] {
-		id, at := c.id(), c.start.Time()
-		switch of := byID[id]; {
-		case id != "" && of != nil:
-			x := newest(of, at)
-			x.asked = append(x.asked, c)
-		default:
-			// A request of which the file names the calls asked for no other, unless these
-			// are not reported: a program that the model wrote makes calls with other ids.
-			if x := newest(list, at); !x.start.After(at) && (id == "" || !x.named) {
-				x.asked = append(x.asked, c)
-			}
-		}
-	}
-	for _, x := range list {
-		slices.SortStableFunc(x.asked, func(c, d *call) int {
-			return cmp.Or(
-				cmp.Compare(slices.Index(x.ToolCallIDs, c.id()), slices.Index(x.ToolCallIDs, d.id())),
-				cmp.Compare(c.start, d.start), bytes.Compare(c.span[:], d.span[:]),
-			)
-		})
-	}
-	for i, p := range m.prompted(agent) {
-		// The first one opened the run, whatever the clocks say.
-		at, _ := slices.BinarySearchFunc(list, p.at, func(x *exchange, at time.Time) int { return x.start.Compare(at) })
-		if i == 0 {
-			at = 0
-		}
-		if at < len(list) {
-			p.text = m.opts.preview(p.text, m.opts.MaxInput)
-			list[at].prompts = append(list[at].prompts, p)
-		}
-	}
-}
-
 // prompted returns what an agent was asked to do.
-func (m *mapping) prompted(agent string) []said {
+func (j *joined) prompted(agent string) []said {
 	if agent == "" {
-		return prompts(m.rootEvents())
+		return prompts(j.rootEvents())
 	}
-	if t := m.files.agents[agent]; t != nil && t.Task != "" {
-		return []said{{role: RoleUser, text: m.opts.text(t.Task, m.opts.MaxInput)}}
+	if t := j.files.agents[agent]; t != nil && t.Task != "" {
+		return []said{{role: RoleUser, text: j.opts.text(t.Task, j.opts.MaxInput)}}
 	}
 	return nil
 }
 
 // system returns the lead's instructions, with a run's first request.
-func (m *mapping) system(x *exchange) string {
-	if m.opts.Capture != CaptureFull || x.Agent != "" || x.before != nil || m.tr.System == "" {
+func (j *joined) system(x *exchange) string {
+	if j.opts.Capture != CaptureFull || x.Agent != "" || x.before != nil || j.tr.System == "" {
 		return ""
 	}
-	return rawjson.Encode([]Part{{Type: PartText, Content: otlp.ValidText(m.opts.text(m.tr.System, 0))}})
+	return rawjson.Encode([]Part{{Type: PartText, Content: otlp.ValidText(j.opts.text(j.tr.System, 0))}})
 }
 
 // input returns what was added to the conversation before the request.
-func (m *mapping) input(x *exchange) string {
-	if m.opts.Capture == CaptureNone {
+func (j *joined) input(x *exchange) string {
+	if j.opts.Capture == CaptureNone {
 		return ""
 	}
 	var out []Message
 	if x.before != nil {
 		for _, c := range x.before.asked {
 			// Of two results in one message a backend shows the last one.
-			if _, response, _ := m.callTexts(c); response != "" {
+			_, response, message := j.callTexts(c)
+			if c.fate != fateUnfinished {
+				response = cmp.Or(response, message)
+			}
+			if response != "" {
 				out = append(out, Message{Role: RoleTool, Parts: []Part{{Type: PartResponse, ID: c.id(), Response: otlp.ValidText(response)}}})
 			}
 		}
@@ -302,19 +232,19 @@ func (m *mapping) input(x *exchange) string {
 }
 
 // output returns what the model answered.
-func (m *mapping) output(x *exchange, finish string) string {
-	if m.opts.Capture == CaptureNone {
+func (j *joined) output(x *exchange, finish string) string {
+	if j.opts.Capture == CaptureNone {
 		return ""
 	}
 	answer := Message{Role: RoleAssistant}
-	if text := m.opts.text(x.Reasoning, m.opts.MaxOutput); text != "" && m.opts.Capture == CaptureFull {
+	if text := j.opts.text(x.Reasoning, j.opts.MaxOutput); text != "" && j.opts.Capture == CaptureFull {
 		answer.Parts = append(answer.Parts, Part{Type: PartReasoning, Content: otlp.ValidText(text)})
 	}
-	if text := m.opts.text(x.Text, m.opts.MaxOutput); text != "" {
+	if text := j.opts.text(x.Text, j.opts.MaxOutput); text != "" {
 		answer.Parts = append(answer.Parts, message("", text).Parts...)
 	}
 	for _, c := range x.asked {
-		arguments, _, _ := m.callTexts(c)
+		arguments, _, _ := j.callTexts(c)
 		answer.Parts = append(answer.Parts, Part{Type: PartCall, ID: c.id(), Name: otlp.ValidText(c.tool().Name), Arguments: json.RawMessage(arguments)})
 	}
 	if len(answer.Parts) == 0 {
@@ -327,16 +257,30 @@ func (m *mapping) output(x *exchange, finish string) string {
 	return encode(answer)
 }
 
-// callTexts returns the previews of a call: its arguments and what it returned, or how it
-// failed.
-func (m *mapping) callTexts(c *call) (arguments, response string, out toolOutcome) {
-	out = m.toolOutcome(c)
+// callTexts returns the previews of a call: its arguments, what it returned, and how it failed.
+func (j *joined) callTexts(c *call) (arguments, result, message string) {
 	arguments = c.tool().Input
-	if out.denied != nil {
-		arguments = c.pre.Tool.Input // the other end may have a replacement
+	if c.post != nil {
+		result, message = c.post.Tool.Output, c.post.Tool.Error
 	}
-	if response = out.result; response == "" && out.failure != ErrorToolUnfinished {
-		response = out.message
+	own := fates[c.fate].message
+	if c.fate == fateHook {
+		answer := j.ran[c.pre].Answer
+		arguments, own = c.pre.Tool.Input, deniedBy(answer.By, answer.Reason) // the other end may have a replacement
+	} else if r := c.used; r != nil && result == "" {
+		cut := j.opts.text
+		if r.Status.Failed() {
+			cut = j.opts.failure
+		}
+		result = cut(r.Text, j.opts.MaxOutput)
 	}
-	return arguments, response, out
+	switch {
+	case own != "" && result != "":
+		return arguments, own + "\n" + result, own
+	case own != "":
+		message = own
+	case j.failure(c) != "":
+		message = cmp.Or(message, result)
+	}
+	return arguments, result, message
 }

@@ -47,7 +47,9 @@ func (o Options) Narrow(m *tracepb.ResourceSpans) *tracepb.ResourceSpans {
 		if asked := Messages(otlp.Text(s.Attributes, KeyInputMessages)); n.kind == OpInvokeAgent && len(asked) > 0 {
 			n.opened = asked[0].Role
 		}
-		n.status()
+		if s.Status != nil {
+			s.Status.Message = n.failureText(s.Status.Message)
+		}
 		for _, e := range s.GetEvents() {
 			e.Attributes = n.attributes(e.Attributes, e.Name)
 		}
@@ -119,13 +121,6 @@ func (n narrowing) value(key, text, event string) string {
 		}
 	}
 	return n.text(text, n.MaxOutput)
-}
-
-// status narrows the description of a failure.
-func (n narrowing) status() {
-	if n.span.Status != nil {
-		n.span.Status.Message = n.failureText(n.span.Status.Message)
-	}
 }
 
 // failureText narrows the description of the span's failure. What hookspan itself says is

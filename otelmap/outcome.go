@@ -1,26 +1,24 @@
 package otelmap
 
-import (
-	"cmp"
+import "github.com/hookspan/hookspan/hook"
 
-	"github.com/hookspan/hookspan/hook"
+// fate is how a call ended, as far as is known.
+type fate uint8
+
+// The fates. The first are those of hook.ToolStatus, which the agent reports.
+const (
+	fateOK fate = iota
+	fateFailed
+	fateDenied
+	fateCancelled
+	fateUnknown
+
+	fateRunning
+	fateHook        // the user's hooks denied it
+	fateAsked       // the user was asked, and it never ran
+	fateInterrupted // it was under way when its turn was interrupted
+	fateUnfinished
 )
-
-// toolOutcome is the outcome of a call. If failure is empty, the call succeeded
-// or its outcome is unknown.
-type toolOutcome struct {
-	result, failure, message string
-	unknown, running         bool
-	// denied is the record of the user's hooks that denied the call, or nil.
-	denied *hook.Event
-}
-
-// returned adds what a call returned whose message is hookspan's.
-func (o *toolOutcome) returned(text string) {
-	if text != "" {
-		o.result = o.message + "\n" + text
-	}
-}
 
 // Messages for calls that the host describes to the model only.
 const (
@@ -32,87 +30,69 @@ const (
 	messageAgentOpen  = "the subagent never reported an end"
 )
 
-// findResult finds the call in the host's files if its end's event is missing or
-// lacks the text or the status. A call that has no end ends with the result, a
-// denied one with the hooks that denied it.
-func (m *mapping) findResult(c *call) {
-	if rec := m.denial(c); rec != nil {
-		if c.post == nil {
+// fates are the error types, the descriptions that are hookspan's and the values of
+// KeyToolOutcome. The error type of fateFailed is the agent's, the description of fateHook the hook's.
+var fates = [...]struct{ failure, message, outcome string }{
+	fateDenied: {failure: ErrorToolDenied}, fateCancelled: {failure: ErrorToolCancelled}, fateHook: {failure: ErrorToolDenied},
+	fateAsked: {ErrorToolDenied, messageDenied, ""}, fateInterrupted: {ErrorToolCancelled, messageCancelled, ""}, fateUnfinished: {ErrorToolUnfinished, messageUnfinished, ""},
+	fateRunning: {outcome: ToolOutcomeRunning}, fateUnknown: {outcome: ToolOutcomeUnknown},
+}
+
+// failure is the error type of a call, "" for one that succeeded or whose outcome is unknown.
+func (j *joined) failure(c *call) string {
+	if c.fate == fateFailed {
+		return j.opts.Agent.ToolError
+	}
+	return fates[c.fate].failure
+}
+
+// decide finds how a call ended: by the hooks that denied it, by the event of its end, and by
+// its result in the host's files if there is no event or it lacks the text or the status. A call
+// that has no end ends with the result, a denied one with the hooks that denied it.
+func (j *joined) decide(c *call) {
+	if rec := j.denial(c); rec != nil {
+		if c.fate = fateHook; c.post == nil {
 			c.end = max(c.start, instantOf(hooksEnded(rec)))
 		}
 		return
 	}
-	if c.named || c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && m.opts.Capture != CaptureNone {
+	if c.named || c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && j.opts.Capture != CaptureNone {
 		c.used = c.result
 	}
-	if c.post == nil && c.used != nil {
-		c.end = max(c.start, instantOf(c.used.At))
-	}
-}
-
-// toolOutcome returns the outcome by the end's event and the host's files.
-func (m *mapping) toolOutcome(c *call) toolOutcome {
-	if rec := m.denial(c); rec != nil {
-		return m.deniedCall(c, rec)
-	}
-	var out toolOutcome
-	var status hook.ToolStatus
+	r, status := c.used, hook.ToolOK
 	if c.post != nil {
-		out.result, out.message, status = c.post.Tool.Output, c.post.Tool.Error, c.post.Tool.Status
+		status = c.post.Tool.Status
 	}
-	if r := c.used; r != nil {
-		cut := m.opts.text
-		if r.Status.Failed() {
-			cut = m.opts.failure
-		}
-		out.result = cmp.Or(out.result, cut(r.Text, m.opts.MaxOutput))
-		if !status.Failed() && r.Status != hook.ToolUnknown || c.post == nil {
-			status = r.Status
-		}
+	if r != nil && (c.post == nil || !status.Failed() && r.Status != hook.ToolUnknown) {
+		status = r.Status
 	}
-	if c.post == nil {
-		if c.used == nil {
-			return m.unfinished(c)
-		}
-		// The host's files have one refusal for a call that was interrupted and for
-		// one that the user rejected. It is an instruction to the model.
-		switch {
-		case c.asked != nil && (status == hook.ToolCancelled || status == hook.ToolDenied):
-			status, out.message = hook.ToolDenied, messageDenied
-			out.returned(out.result)
-		case status == hook.ToolCancelled:
-			out.message = messageCancelled
-			out.returned(out.result)
-		}
+	c.fate = fate(status)
+	switch {
+	case c.post != nil:
+		return
+	case r == nil:
+		c.fate = j.unfinished(c)
+		return
+	// Files may have one refusal for a call that was interrupted and for one that the user
+	// rejected. It is an instruction to the model.
+	case c.asked != nil && (status == hook.ToolCancelled && !r.Ran || status == hook.ToolDenied):
+		c.fate = fateAsked
+	case status == hook.ToolCancelled:
+		c.fate = fateInterrupted
 	}
-	if status.Failed() {
-		out.message = cmp.Or(out.message, out.result)
-	}
-	switch status {
-	case hook.ToolUnknown:
-		out.unknown = true
-	case hook.ToolDenied:
-		out.failure = ErrorToolDenied
-	case hook.ToolCancelled:
-		out.failure = ErrorToolCancelled
-	case hook.ToolFailed:
-		out.failure = m.opts.Agent.ToolError
-	}
-	return out
+	c.end = max(c.start, instantOf(r.At))
 }
 
-// unfinished is the outcome of a call of which only the start is known.
-func (m *mapping) unfinished(c *call) toolOutcome {
-	if m.open {
-		return toolOutcome{running: true}
+// unfinished is the fate of a call of which only the start is known.
+func (j *joined) unfinished(c *call) fate {
+	if j.open {
+		return fateRunning
 	}
-	if m.turns() {
-		if c.asked != nil {
-			return toolOutcome{failure: ErrorToolDenied, message: messageDenied}
-		}
-		if outcome, _ := m.outcome(); outcome == OutcomeInterrupted {
-			return toolOutcome{failure: ErrorToolCancelled, message: messageCancelled}
-		}
+	switch {
+	case j.turns() && c.asked != nil:
+		return fateAsked
+	case j.turns() && j.outcome == OutcomeInterrupted:
+		return fateInterrupted
 	}
-	return toolOutcome{failure: ErrorToolUnfinished, message: messageUnfinished}
+	return fateUnfinished
 }

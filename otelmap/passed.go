@@ -78,7 +78,7 @@ func (c *Carry) Join(later *Carry) {
 	c.Agents = slices.DeleteFunc(slices.Clone(c.Agents), func(id string) bool { return slices.Contains(later.Agents, id) })
 	c.Agents = newest(append(c.Agents, later.Agents...))
 	c.Recent, c.Silent = newest(append(slices.Clone(c.Recent), later.Recent...)), newest(append(slices.Clone(c.Silent), later.Silent...))
-	c.Until, c.Ends = joined(c.Until, later.Until), joined(c.Ends, later.Ends)
+	c.Until, c.Ends = merged(c.Until, later.Until), merged(c.Ends, later.Ends)
 }
 
 // newest returns the end of a list.

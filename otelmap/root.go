@@ -13,130 +13,122 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 )
 
-// rootSpan plans the root, after all other spans.
-func (m *mapping) rootSpan() *planned {
-	parent, _ := m.run.parent(&m.opts)
-	return &planned{
-		id: m.root.SpanID(), parent: parent.SpanID(),
-		start: otlp.UnixNano(m.start), end: otlp.UnixNano(m.end), build: m.rootMessage,
-	}
-}
-
-func (m *mapping) rootMessage() *tracepb.Span {
-	r := m.run
-	provider, model := m.provider, m.model
-	events, task := m.rootEvents()
-	outcome, failure := m.outcome()
-	evidence, missing := m.evidence(outcome)
-	place := m.checkedOut("", m.end)
+func (j *joined) rootMessage() *tracepb.Span {
+	r := j.run
+	events, task := j.rootEvents()
+	place := j.checkedOut("", j.end)
 
 	a := texts(
 		KeyOperation, OpInvokeAgent,
-		KeyAgentName, m.host,
-		KeyConversationID, m.session,
-		KeyHost, m.host,
-		KeyOutcome, outcome,
-		KeyEvidence, evidence,
-		KeyEvidenceMissing, missing,
+		KeyAgentName, j.host,
+		KeyConversationID, j.session,
+		KeyHost, j.host,
+		KeyOutcome, j.outcome,
+		KeyEvidence, j.evidence,
+		KeyEvidenceMissing, j.missing,
 		KeyDialect, r.firstOf(func(it *item) string { return it.Dialect }),
-		KeyHostVersion, m.hostVersion(),
-		KeyHostApp, m.tr.HostApp,
-		KeyProvider, m.standardProvider(provider),
-		KeyHostProvider, provider,
-		KeyModel, model,
-		KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), m.tr.Cwd),
+		KeyHostVersion, j.hostVersion(),
+		KeyHostApp, j.tr.HostApp,
+		KeyProvider, j.standardProvider(j.provider),
+		KeyHostProvider, j.provider,
+		KeyModel, j.model,
+		KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), j.tr.Cwd),
 		KeyRepositoryName, place.Name,
 		KeyRepositoryURL, place.URL,
 		KeyBranch, place.Branch,
 		KeyRevision, place.Revision,
-		KeyUser, cmp.Or(otlp.Text(m.opts.Resource, KeyUser), r.firstOf(func(it *item) string { return it.User })),
+		KeyUser, cmp.Or(otlp.Text(j.opts.Resource, KeyUser), r.firstOf(func(it *item) string { return it.User })),
 		KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }),
 		KeyPromptID, r.turn,
-		KeySessionSource, cmp.Or(r.source, r.begin(&m.opts)),
+		KeySessionSource, cmp.Or(r.source, r.begin(&j.opts)),
 	)
-	a.flag(KeyBranchUnknown, place.Branch != "" && slices.ContainsFunc(m.calls, m.unplaced))
-	if len(m.folders) > 1 {
-		a = append(a, otlp.Strings(KeyFolders, m.folders))
+	a.flag(KeyBranchUnknown, place.Branch != "" && slices.ContainsFunc(j.requests, j.unplaced))
+	if len(j.folders) > 1 {
+		a = append(a, otlp.Strings(KeyFolders, j.folders))
 	}
-	task = cmp.Or(task, m.sessionTask())
+	task = cmp.Or(task, j.sessionTask())
 	var asked []Message
 	for _, p := range prompts(events, task) {
 		asked, task = append(asked, message(p.role, p.text)), cmp.Or(task, p.text)
 	}
 	result := ""
-	if m.ending != nil {
-		result = m.opts.text(m.ending.Result, MaxTaskRunes)
+	if j.ending != nil {
+		result = j.opts.text(j.ending.Result, MaxTaskRunes)
 	}
 	if r.terminal != nil {
-		if result = r.terminal.Result; result == "" && m.opts.Agent.Unnamed && r.terminal.Kind == hook.KindRunComplete {
-			result = m.opts.text(m.lastText(), MaxTaskRunes)
+		if result = r.terminal.Result; result == "" && j.opts.Agent.Unnamed && r.terminal.Kind == hook.KindRunComplete {
+			result = j.opts.text(j.agents[0].last().Text, MaxTaskRunes)
 		}
-		a.facts(&m.opts, r.terminal)
+		a.facts(&j.opts, r.terminal)
 	}
 	a.texts(
 		KeyInputMessages, encode(asked...), KeyInputValue, task,
-		KeyOutputMessages, AnswerMessages(result, m.finish("")), KeyOutputValue, result,
+		KeyOutputMessages, AnswerMessages(result, j.agents[0].finish()), KeyOutputValue, result,
 	)
-	a.num(KeyToolCalls, m.toolCalls)
-	a.num(KeyToolFailures, m.toolFailures)
-	if m.toolUnknown > 0 {
-		a.num(KeyToolUnknown, m.toolUnknown)
+	a.num(KeyToolCalls, j.toolCalls)
+	a.num(KeyToolFailures, j.toolFailures)
+	if j.toolUnknown > 0 {
+		a.num(KeyToolUnknown, j.toolUnknown)
 	}
-	a.texts(KeyHookStoppedBy, m.stoppedBy())
-	m.usage(&a, "")
+	a.texts(KeyHookStoppedBy, j.stoppedBy())
+	j.usage(&a, j.agents[0])
 
-	s := newSpan(OpInvokeAgent, m.host, a)
-	s.Events = slices.Concat(events, m.usageEvents(), m.rootHooks())
-	if _, inherited := r.parent(&m.opts); inherited {
+	s := newSpan(OpInvokeAgent, j.host, a)
+	s.Events = slices.Concat(events, j.usageEvents(), j.rootHooks())
+	if _, inherited := r.parent(&j.opts); inherited {
 		s.Flags = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
 	}
 	s.Links = r.prev.links()
-	switch outcome {
+	switch j.outcome {
 	case OutcomeFailed:
-		fail(s, cmp.Or(class(failure.ErrorType), ErrorRun), failure.Message, m.end)
+		fail(s, cmp.Or(class(j.cause.ErrorType), ErrorRun), j.cause.Message, j.end)
 	case OutcomeAbandoned:
-		fail(s, ErrorAbandoned, messageAbandoned, m.end)
+		fail(s, ErrorAbandoned, messageAbandoned, j.end)
 	}
 	sortEvents(s.Events)
 	return s
 }
 
-// outcome returns how the run ended and the description of a failure: by the
-// hooks, else by the host's files.
-func (m *mapping) outcome() (string, hook.TurnEnd) {
-	if m.open {
-		return OutcomeRunning, hook.TurnEnd{}
+// agentMessage is the span of a subagent.
+func (j *joined) agentMessage(a *actor, ended *item, end time.Time) *tracepb.Span {
+	at := texts(
+		KeyOperation, OpInvokeAgent,
+		KeyAgentName, a.name,
+		KeyAgent, a.id,
+		KeyConversationID, j.session,
+	)
+	if t := j.files.agents[a.id]; t != nil {
+		at.texts(KeyInputMessages, TextMessages(RoleUser, j.opts.text(t.Task, j.opts.MaxInput)))
 	}
-	if e := m.ending; e != nil {
-		switch e.Kind {
-		case hook.KindRunComplete:
-			return OutcomeCompleted, *e
-		case hook.KindRunError:
-			failure := *e
-			failure.Message = m.opts.text(e.Message, m.opts.MaxOutput)
-			return OutcomeFailed, failure
-		case hook.KindSessionEnd:
-			return OutcomeInterrupted, *e
-		}
-	} else if t := m.run.terminal; t != nil {
-		failure := hook.TurnEnd{ErrorType: t.ErrorType, Message: t.Message}
-		if m.turns() && (failure.ErrorType == "unknown" || failure.ErrorType == "") {
-			failure.ErrorType = cmp.Or(m.requestError(), failure.ErrorType)
-		}
-		return m.run.Outcome, failure
+	if ended != nil {
+		at.texts(KeyOutputMessages, AnswerMessages(ended.Result, a.finish()))
+		at.facts(&j.opts, ended)
 	}
-	return cmp.Or(m.run.Outcome, m.silence()), hook.TurnEnd{}
+	for _, c := range a.requests {
+		if c.Model != "" {
+			at.texts(KeyProvider, j.standardProvider(c.Provider), KeyModel, c.Model)
+			break
+		}
+	}
+	j.usage(&at, a)
+	s := newSpan(OpInvokeAgent, a.name, at)
+	switch {
+	case ended == nil && j.open && a.agent.gone == never:
+	case ended == nil && a.agent.stopped:
+		fail(s, ErrorAbandoned, messageStopped, end)
+	case ended == nil:
+		fail(s, ErrorAbandoned, messageAgentOpen, end)
+	case ended.Kind == hook.KindRunError, ended.Kind == hook.KindRequestError:
+		fail(s, cmp.Or(class(ended.ErrorType), ErrorRun), ended.Message, end)
+	}
+	return s
 }
 
 // finish returns why an agent's last answer ended, "" if that is not known or it asked for
 // calls.
-func (m *mapping) finish(agent string) string {
-	of := m.agentCalls[agent]
-	if agent == "" {
-		of = m.leadCalls()
-	}
-	for _, i := range slices.Backward(of) {
-		if c := &m.calls[i]; c.Kind == hook.RequestSingle && c.Error == "" {
+func (a *actor) finish() string {
+	for _, c := range slices.Backward(a.requests) {
+		if c.Kind == hook.RequestSingle && c.Error == "" {
 			if reason := cmp.Or(finishReasons[c.FinishReason], c.FinishReason); reason != "tool_call" {
 				return reason
 			}
@@ -146,61 +138,13 @@ func (m *mapping) finish(agent string) string {
 	return ""
 }
 
-// leadCalls are the places of the lead agent's calls.
-func (m *mapping) leadCalls() (places []int) {
-	for i := range m.calls {
-		if m.calls[i].Agent == "" {
-			places = append(places, i)
-		}
-	}
-	return places
-}
-
-// lastText returns the text of the lead agent's last answer.
-func (m *mapping) lastText() string {
-	for _, c := range slices.Backward(m.calls) {
-		if c.Agent == "" && c.Kind == hook.RequestSingle {
-			return c.Text
-		}
-	}
-	return ""
-}
-
-// requestError returns the error of the lead agent's last request. A host may
-// record it in its files more exactly than in its hook.
-func (m *mapping) requestError() string {
-	for _, c := range slices.Backward(m.calls) {
-		if c.Agent == "" && c.Kind == hook.RequestSingle {
-			return c.Error
-		}
-	}
-	return ""
-}
-
-// ending returns the end of the run's turn in the host's files if the hooks
-// reported none: an agent that exits may not wait for the hook of a failure, so
-// that only the end of the session was reported.
-func (r *Run) ending(f *files) *hook.TurnEnd {
-	if r.turn == "" || r.terminal != nil && r.terminal.Kind != hook.KindSessionEnd {
-		return nil
-	}
-	start := r.from.At().Truncate(time.Millisecond) // the precision of the files
-	for _, e := range slices.Backward(f.ends[r.turn]) {
-		nextPart := r.part != nil && e.At.After(r.part.from.At())
-		if e.Kind != hook.KindRunResume && !e.At.Before(start) && !nextPart {
-			return e
-		}
-	}
-	return nil
-}
-
 // rootEvents returns the events besides tools and requests, and the text that
 // the run began with. Where the hooks report only prompts that the host wrote,
 // those of the user come from the host's files.
-func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
+func (j *joined) rootEvents() (events []*tracepb.Span_Event, task string) {
 	// began reports that the run began with a text, whether or not it is captured.
 	prompted, began := false, false
-	for i, it := range slices.Concat(m.run.items, m.run.late) {
+	for i, it := range slices.Concat(j.run.items, j.run.late) {
 		switch it.Kind {
 		case hook.KindPrompt:
 			prompt := it.Prompt
@@ -208,75 +152,72 @@ func (m *mapping) rootEvents() (events []*tracepb.Span_Event, task string) {
 			case !injected:
 				prompted = true
 				task = cmp.Or(task, it.Prompt)
-			case m.turns():
+			case j.turns():
 				// The host's own prompt opened the turn; Message is its short form.
 				prompted = true
-				task = cmp.Or(task, m.opts.preview(cmp.Or(it.Message, it.Prompt), m.opts.MaxInput))
+				task = cmp.Or(task, j.opts.preview(cmp.Or(it.Message, it.Prompt), j.opts.MaxInput))
 				prompt = cmp.Or(it.Message, prompt)
 			}
-			events = append(events, m.event(EventPrompt, it, prompt, m.opts.MaxInput))
+			events = append(events, j.event(EventPrompt, it, prompt, j.opts.MaxInput))
 		case hook.KindRunStart, hook.KindRunResume:
 			task, began = cmp.Or(it.Prompt, task, it.Message), began || it.said
 		case hook.KindCompact:
-			events = append(events, m.event(EventCompaction, it, "", 0))
+			events = append(events, j.event(EventCompaction, it, "", 0))
 		case hook.KindNotification:
-			e := m.event(EventNotification, it, it.Message, m.opts.MaxOutput)
-			if i+1 < len(m.run.items) && otlp.Find(e.Attributes, KeyAwaitsUser).GetBoolValue() {
+			e := j.event(EventNotification, it, it.Message, j.opts.MaxOutput)
+			if i+1 < len(j.run.items) && otlp.Find(e.Attributes, KeyAwaitsUser).GetBoolValue() {
 				// The host goes on when the user has acted.
-				e.Attributes = append(e.Attributes, otlp.Int(KeyWaited, max(0, m.run.items[i+1].At().Sub(it.At()).Milliseconds())))
+				e.Attributes = append(e.Attributes, otlp.Int(KeyWaited, max(0, j.run.items[i+1].At().Sub(it.At()).Milliseconds())))
 			}
 			events = append(events, e)
 		case hook.KindNote, hook.KindSessionStart, hook.KindRequestError:
-			e := m.event(EventNote, it, it.Message, m.opts.MaxOutput)
+			e := j.event(EventNote, it, it.Message, j.opts.MaxOutput)
 			e.Attributes = append(e.Attributes, texts(KeyEventName, it.Name)...)
 			events = append(events, e)
 		}
 	}
 	add := func(at time.Time, prompt string) {
 		prompted = true
-		events = append(events, spanEvent(EventPrompt, at, texts(KeyText, m.opts.preview(prompt, m.opts.MaxInput))))
+		events = append(events, spanEvent(EventPrompt, at, texts(KeyText, j.opts.preview(prompt, j.opts.MaxInput))))
 	}
 	if !prompted {
-		for _, p := range m.fromFiles.prompts {
-			prompt := m.opts.text(p.Text, MaxTaskRunes)
+		for _, p := range j.own.prompts {
+			prompt := j.opts.text(p.Text, MaxTaskRunes)
 			task = cmp.Or(task, prompt)
-			add(latest(p.At, m.start), prompt)
+			add(latest(p.At, j.start), prompt)
 		}
 	}
 	if !prompted && began {
-		add(m.run.from.At(), task)
+		add(j.run.from.At(), task)
 	}
 	return events, task
 }
 
 // sessionTask returns a preview of the session's first prompt, for a run that
 // begins without one, such as a resumed task. A host's turns each have a prompt.
-func (m *mapping) sessionTask() string {
-	if m.turns() || m.opts.Capture == CaptureNone {
+func (j *joined) sessionTask() string {
+	if j.turns() || j.opts.Capture == CaptureNone {
 		return ""
 	}
-	task := m.run.prev.Task
-	for i := 0; task == "" && i < len(m.tr.Prompts); i++ {
-		task = m.opts.Clean(m.tr.Prompts[i].Text, m.opts.MaxInput)
+	task := j.run.prev.Task
+	for i := 0; task == "" && i < len(j.tr.Prompts); i++ {
+		task = j.opts.Clean(j.tr.Prompts[i].Text, j.opts.MaxInput)
 	}
-	return termtext.Cut(task, m.opts.MaxInput)
+	return termtext.Cut(task, j.opts.MaxInput)
 }
 
 // event returns a span event with a text and the item's own attributes.
-func (m *mapping) event(name string, it *item, said string, limit int) *tracepb.Span_Event {
-	a := texts(KeyText, m.opts.preview(said, limit))
-	a.facts(&m.opts, it)
+func (j *joined) event(name string, it *item, said string, limit int) *tracepb.Span_Event {
+	a := texts(KeyText, j.opts.preview(said, limit))
+	a.facts(&j.opts, it)
 	return spanEvent(name, it.At(), a)
 }
 
 // links returns the link to the previous run's root, if there was one.
 func (c Carry) links() []*tracepb.Span_Link {
-	tid, err := trace.TraceIDFromHex(c.PrevTrace)
-	if err != nil {
-		return nil
-	}
-	sid, err := trace.SpanIDFromHex(c.PrevSpan)
-	if err != nil {
+	tid, err1 := trace.TraceIDFromHex(c.PrevTrace)
+	sid, err2 := trace.SpanIDFromHex(c.PrevSpan)
+	if err1 != nil || err2 != nil {
 		return nil
 	}
 	return []*tracepb.Span_Link{{TraceId: tid[:], SpanId: sid[:], Flags: sampled}}

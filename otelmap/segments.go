@@ -27,8 +27,8 @@ type segmenter struct {
 	working []*agent
 	// ended reports that the session has ended and has not started again.
 	ended bool
-	// calls are the runs of the calls under way that have no turn, by id.
-	calls map[string]*Run
+	// calls are the runs of the calls under way that have an id and no turn.
+	calls hook.OpenCalls[*Run]
 	// late are the events of runs before the place where reading began.
 	late []Missed
 }

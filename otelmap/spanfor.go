@@ -39,11 +39,6 @@ func (b *Builder) SpanFor(about *hook.Event) (sc, root trace.SpanContext, ok boo
 	return sc, root, false
 }
 
-// Traceparent returns a span's context as a W3C traceparent header.
-func Traceparent(sc trace.SpanContext) string {
-	return "00-" + sc.TraceID().String() + "-" + sc.SpanID().String() + "-" + sc.TraceFlags().String()
-}
-
 // find returns the event as the builder keeps it, or nil.
 func (b *Builder) find(e *hook.Event) *item {
 	if e.Key != "" {
@@ -74,7 +69,11 @@ func (b *Builder) callKey(items []*item, it *item, agent string) string {
 		return ""
 	}
 	seen := make(map[string]int)
-	for _, c := range b.calls(items) {
+	calls := pair(items)
+	if b.opts.Agent.Unnamed {
+		calls = joinRewritten(calls)
+	}
+	for _, c := range calls {
 		key := c.identify(agent, seen)
 		if c.pre == it || c.post == it || c.echo == it || c.asked == it {
 			return key

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"pgregory.net/rapid"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap/spanid"
 )
 
 const context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -63,7 +65,7 @@ func checkPlaces(rt *rapid.T, events []hook.Event, build func([]hook.Event) *Bui
 		sc, _, ok := build(events[:i+1]).SpanFor(e)
 		want, _, later := whole.SpanFor(e)
 		if ok != later || !sc.Equal(want) {
-			rt.Fatalf("event %d (%s): %s, %v when it came, %s, %v with all events", i, e.Kind, Traceparent(sc), ok, Traceparent(want), later)
+			rt.Fatalf("event %d (%s): %s, %v when it came, %s, %v with all events", i, e.Kind, header(sc), ok, header(want), later)
 		}
 		if !ok {
 			if whole.find(e) != nil && !whole.turns() {
@@ -75,8 +77,8 @@ func checkPlaces(rt *rapid.T, events []hook.Event, build func([]hook.Event) *Bui
 		if e.Tool != nil {
 			name = OpExecuteTool + " "
 		}
-		if got := names[Traceparent(sc)]; !strings.HasPrefix(got, name) {
-			rt.Fatalf("event %d (%s): %s is the span %q, want %q", i, e.Kind, Traceparent(sc), got, name)
+		if got := names[header(sc)]; !strings.HasPrefix(got, name) {
+			rt.Fatalf("event %d (%s): %s is the span %q, want %q", i, e.Kind, header(sc), got, name)
 		}
 	}
 }
@@ -94,7 +96,7 @@ func TestSpanForInAPartOfTheLog(t *testing.T) {
 			got, _, ok := part.SpanFor(&events[i])
 			want, _, _ := whole.SpanFor(&events[i])
 			if ok && !got.Equal(want) {
-				rt.Fatalf("event %d (%s) of %d read from %d: %s, of all: %s", i, events[i].Kind, len(events), from, Traceparent(got), Traceparent(want))
+				rt.Fatalf("event %d (%s) of %d read from %d: %s, of all: %s", i, events[i].Kind, len(events), from, header(got), header(want))
 			}
 			if ok {
 				answers++
@@ -119,7 +121,7 @@ func TestSpanForOfTasks(t *testing.T) {
 	starts := logged(ev(0, hook.KindRunStart), ev(1, hook.KindRunResume), ev(2, hook.KindRunResume), ev(3, hook.KindRunResume))
 	asked := logged(ev(0, hook.KindRunStart), prompt(1, "go"), prompt(2, "and on"), ev(3, hook.KindRunComplete), prompt(4, "again"))
 	runs := b.Runs(far)
-	root := func(r *Run) string { return Traceparent(r.rootContext(&b.opts)) }
+	root := func(r *Run) string { return header(r.rootContext(&b.opts)) }
 	for name, same := range map[string][2]string{
 		"a prompt is of the root":           {place(ask), root(runs[0])},
 		"the end is of the root":            {place(done), root(runs[0])},
@@ -157,13 +159,13 @@ func placeWith(b *Builder, e hook.Event) string {
 	if !ok {
 		return ""
 	}
-	return Traceparent(sc)
+	return header(sc)
 }
 
 func TestTraceparentParsesBack(t *testing.T) {
 	sc, ok := parseTraceparent(context)
-	if !ok || Traceparent(sc) != context {
-		t.Errorf("%s comes back as %s", context, Traceparent(sc))
+	if !ok || header(sc) != context {
+		t.Errorf("%s comes back as %s", context, header(sc))
 	}
 }
 
@@ -185,3 +187,5 @@ func BenchmarkPlace(b *testing.B) {
 		})
 	}
 }
+
+func header(sc trace.SpanContext) string { return spanid.Traceparent(sc.TraceID(), sc.SpanID()) }

@@ -88,7 +88,7 @@ func (s *segmenter) beginTurn(it *item, closeOpen func()) *Run {
 func (s *segmenter) startSession(it *item) {
 	s.ended = false
 	s.carry.Model = cmp.Or(it.Model, s.carry.Model)
-	source := it.source()
+	source := it.text(KeySessionSource)
 	if source == "compact" && s.open != nil {
 		s.open.attach(it)
 		return
@@ -105,16 +105,6 @@ func (s *segmenter) startSession(it *item) {
 
 // several reports that more than one process works on the session.
 func (s *segmenter) several() bool { return s.b.opts.Agent.Shared && s.carry.Processes > 1 }
-
-// source returns how the session started.
-func (it *item) source() string {
-	for _, a := range it.Attrs {
-		if s, ok := a.Value.(string); ok && a.Key == KeySessionSource {
-			return s
-		}
-	}
-	return ""
-}
 
 // interrupt closes the open turns as interrupted by the user, with the agents that
 // it was waiting for: a call that starts an agent in the background reports its
@@ -199,7 +189,7 @@ func (s *segmenter) work(it *item) {
 		r.attach(it)
 	}
 	if it.Turn == "" && it.Kind == hook.KindToolStart && it.Tool.ID != "" {
-		s.calls[it.Tool.ID] = s.open
+		s.calls.Start(keyOf(it), s.open)
 	}
 }
 
@@ -209,8 +199,7 @@ func (s *segmenter) asking(it *item) *Run {
 	if it.Turn != "" || it.Kind != hook.KindToolEnd {
 		return nil
 	}
-	r := s.calls[it.Tool.ID]
-	delete(s.calls, it.Tool.ID)
+	r, _ := s.calls.End(keyOf(it))
 	return r
 }
 

@@ -313,6 +313,14 @@ func TestTurns(t *testing.T) {
 			},
 			[]string{"interrupted: execute_tool Bash#a", "completed: execute_tool Bash#b"},
 		},
+		{
+			"and when a call with its id has begun",
+			[]hook.Event{
+				turnPrompt(0, ""), turnTool(1, pre, "", "Bash", "a"), turnPrompt(2, ""), unkeyed(turnTool(2.5, pre, "", "Read", "a")),
+				turnTool(3, post, "", "Bash", "a"), unkeyed(turnTool(4, post, "", "Read", "a")), turnStop(6, ""),
+			},
+			[]string{"interrupted: execute_tool Bash#a", "completed: execute_tool Read#a"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -323,6 +331,11 @@ func TestTurns(t *testing.T) {
 			}
 		})
 	}
+}
+
+func unkeyed(e hook.Event) hook.Event {
+	e.Key = ""
+	return e
 }
 
 // TestSilenceEndsNoRunOfTheFiles has a call that waits two hours for a permission.

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/internal/userhooks/place"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/spanid"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -112,7 +113,7 @@ func (r *recording) places(ev hook.Event) (own, root string) {
 	if !ok {
 		r.t.Fatalf("%s has no place", ev.Name)
 	}
-	return otelmap.Traceparent(sc), otelmap.Traceparent(rc)
+	return spanid.Traceparent(sc.TraceID(), sc.SpanID()), spanid.Traceparent(rc.TraceID(), rc.SpanID())
 }
 
 // TestParentInALongRun asks at every event, as hooks do: for the call's span as

@@ -65,13 +65,14 @@ func TestReadersAgree(t *testing.T) {
 		messages := []*tracepb.ResourceSpans{run}
 		var all []*tracepb.Span
 		var ids []string
+		var tree step.Tree
 		for s := range otlp.Spans(messages) {
 			all, ids = append(all, s), append(ids, otlp.SpanID(s))
+			tree.Add(step.Of(s))
 		}
-		tree := step.TreeOf(slices.Values(all))
 		want := make(map[string]answers)
 		for i, s := range all {
-			want[ids[i]] = of(s, tree, i, ids)
+			want[ids[i]] = of(s, &tree, i, ids)
 		}
 		spans += len(all)
 		w := store.WorkOf(&store.Trace{ResourceSpans: messages})

@@ -216,7 +216,10 @@ func TestTreeFindsOwnersAndRoots(t *testing.T) {
 		span(10, 77, tool), // whose parent is missing
 		span(11, 12, tool), span(12, 11, tool),
 	}
-	tree := TreeOf(slices.Values(spans))
+	var tree Tree
+	for _, s := range spans {
+		tree.Add(Of(s))
+	}
 	for _, c := range []struct{ at, parent, owner, root, depth int }{
 		{0, 8, 8, 1, 4},
 		{1, None, None, 1, 0},

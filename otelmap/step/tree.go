@@ -1,10 +1,7 @@
 package step
 
 import (
-	"iter"
 	"slices"
-
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
 // Tree is which span is below which. Spans are added in any order and not kept; then the tree
@@ -40,15 +37,6 @@ const (
 	placed
 )
 
-// TreeOf returns the tree of spans, each at its place in the sequence.
-func TreeOf(spans iter.Seq[*tracepb.Span]) *Tree {
-	var t Tree
-	for s := range spans {
-		t.Add(Of(s))
-	}
-	return &t
-}
-
 // Add adds a span and returns its place. A span that is added again, by its trace and id, has
 // the place that it had, and counts in its last version.
 func (t *Tree) Add(s Step) int {
@@ -79,7 +67,7 @@ func (t *Tree) Parent(i int) int { return t.node(i).parent }
 func (t *Tree) Root(i int) int { return t.node(i).root }
 
 // Owner returns the innermost subagent above a span, None for what the run's lead agent does.
-// A run that a subagent started has a lead of its own.
+// A run that a subagent started has a separate lead agent.
 func (t *Tree) Owner(i int) int { return t.node(i).owner }
 
 // Depth counts the spans above, up to the run, and the run if it is not there.

@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/spanid"
 )
 
 // withHooks is a recorded session of Cline as it would be with a hook of the
@@ -122,8 +123,9 @@ func TestPlaceOfRecordedEvents(t *testing.T) {
 				asked++
 				then, _ := build(events[:i+1], nil)
 				sc, _, ok := then.SpanFor(e)
-				if got := names[otelmap.Traceparent(sc)]; !ok || got != want {
-					t.Errorf("event %d, %s: %s (%v) is %q, want %q", i, e.Name, otelmap.Traceparent(sc), ok, got, want)
+				header := spanid.Traceparent(sc.TraceID(), sc.SpanID())
+				if got := names[header]; !ok || got != want {
+					t.Errorf("event %d, %s: %s (%v) is %q, want %q", i, e.Name, header, ok, got, want)
 				}
 			}
 			if asked == 0 && !strings.Contains(s.Payloads, "precompact") && !strings.Contains(s.Payloads, "provider-error") {

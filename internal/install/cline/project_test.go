@@ -9,19 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
-	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
-
-// linkTo makes a link, and the folders on the way to it.
-func linkTo(t *testing.T, target, path string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, path); err != nil {
-		skip.Missing(t, "symbolic links cannot be made here: %v", err)
-	}
-}
 
 // The places of a project at which its author can put a link.
 var clineLinks = []string{".clinerules", ".clinerules/hooks", ".cline", ".cline/hooks", ".clinerules/hooks/.hookspan-chained"}
@@ -30,7 +18,7 @@ func TestPlanRefusesLinksInProject(t *testing.T) {
 	for _, at := range clineLinks {
 		h := newHome(t, "linux", "-")
 		installtest.Write(t, h.path("elsewhere/README"), "", 0o644)
-		linkTo(t, h.path("elsewhere"), h.path("project/"+at))
+		installtest.Link(t, h.path("elsewhere"), h.path("project/"+at))
 		o := h.options()
 		o.Project = h.path("project")
 		before := tree(t, h.dir)
@@ -48,7 +36,7 @@ func TestApplyRefusesNewLink(t *testing.T) {
 	installtest.Write(t, h.path("elsewhere/README"), "", 0o644)
 	installtest.Write(t, h.path("project/README"), "", 0o644)
 	p := h.plan(o)
-	linkTo(t, h.path("elsewhere"), h.path("project/.clinerules"))
+	installtest.Link(t, h.path("elsewhere"), h.path("project/.clinerules"))
 	if err := install.Apply(p); !errors.Is(err, install.ErrThroughLink) {
 		t.Errorf("error %v, want %v", err, install.ErrThroughLink)
 	}
@@ -68,7 +56,7 @@ func TestUninstallRefusesLinkInProject(t *testing.T) {
 	if err := os.RemoveAll(h.path("project/.clinerules")); err != nil {
 		t.Fatal(err)
 	}
-	linkTo(t, h.path("Documents/Cline"), h.path("project/.clinerules"))
+	installtest.Link(t, h.path("Documents/Cline"), h.path("project/.clinerules"))
 	if err := os.Rename(h.path("Documents/Cline/Hooks"), h.path("Documents/Cline/hooks")); err != nil {
 		t.Fatal(err)
 	}

@@ -9,19 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
-	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
-
-// linkTo makes a link, and the folders on the way to it.
-func linkTo(t *testing.T, target, path string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, path); err != nil {
-		skip.Missing(t, "symbolic links cannot be made here: %v", err)
-	}
-}
 
 func TestPlanRefusesLinksInProject(t *testing.T) {
 	for _, at := range []string{".agent", ".agent/settings.json", ".agent/settings.local.json"} {
@@ -38,7 +26,7 @@ func TestPlanRefusesLinksInProject(t *testing.T) {
 		if err := os.RemoveAll(filepath.Join(o.Dir, ".agent")); err != nil {
 			t.Fatal(err)
 		}
-		linkTo(t, target, filepath.Join(o.Dir, filepath.FromSlash(at)))
+		installtest.Link(t, target, filepath.Join(o.Dir, filepath.FromSlash(at)))
 		before := installtest.Tree(t, h.dir, true)
 		if _, err := h.in.Plan(t.Context(), h.sys, o); !errors.Is(err, install.ErrThroughLink) || !strings.Contains(err.Error(), filepath.FromSlash(at)) {
 			t.Errorf("%s: error %v, want one that names the link", at, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/install"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // Write writes a file and the folders it is in.
@@ -26,6 +27,17 @@ func Write(t testing.TB, path, text string, mode os.FileMode) {
 	}
 	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Link makes a link, and the folders on the way to it.
+func Link(t testing.TB, target, path string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // As users have them.
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		skip.Missing(t, "symbolic links cannot be made here: %v", err)
 	}
 }
 

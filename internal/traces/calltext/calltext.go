@@ -2,6 +2,7 @@ package calltext
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,9 @@ const MaxText = 16 << 20
 
 // Wanted is a call whose texts are looked for.
 type Wanted struct {
-	ID, Name       string
+	ID, Name string
+	// Agent is the id of the subagent that made the call, empty for the main agent.
+	Agent          string
 	Started, Ended time.Time
 	// Open reports that the call has not ended, or never did.
 	Open bool
@@ -45,17 +48,25 @@ func WantedOf(s *tracepb.Span) Wanted {
 
 // Record is a call as a source has it.
 type Record struct {
-	ID, Name string
-	Text     view.CallText
-	At       time.Time
+	ID, Name, Agent string
+	Text            view.CallText
+	// Began is when the call began or, by an agent's files, was asked for, zero if that is not
+	// known. At is when it ended, else Began.
+	Began, At time.Time
 }
 
-// slack is how far from a span's end the record of its call may be: agents write
-// results with their next message.
-const slack = 10 * time.Minute
+const (
+	// slack is how far from a span's end the record of its call may be: agents write
+	// results with their next message.
+	slack = 10 * time.Minute
+	// lag is how much later than the call's hook an agent's files may date the reply that asked
+	// for it. No model asks for the next call sooner.
+	lag = 100 * time.Millisecond
+)
 
 // Choose returns the record of a call, or nil. Of several with the call's id, which
-// some models number anew in each reply, it is the one nearest to the call's end. For
+// some models number anew in each reply, it is one of the same agent: the newest that had begun
+// when the call did or, if their beginnings are not known, the nearest to the call's end. For
 // a call without an id, which the agent's hooks may lack while its files have one, it
 // is the nearest of its tool whose result fits. Where such a call never ended, its span's
 // end is the run's: it is the nearest to its start of those without a result.
@@ -63,6 +74,18 @@ func Choose(records []Record, w Wanted) *Record {
 	if w.ID == "" && w.Open {
 		open := slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.Text.Result != "" || r.Text.Error != "" })
 		return nearest(open, Wanted{Name: w.Name}, w.Started)
+	}
+	if w.ID != "" {
+		records = slices.DeleteFunc(slices.Clone(records), func(r Record) bool { return r.ID != w.ID })
+		if slices.ContainsFunc(records, func(r Record) bool { return r.Agent == w.Agent }) {
+			records = slices.DeleteFunc(records, func(r Record) bool { return r.Agent != w.Agent })
+		}
+		if !slices.ContainsFunc(records, func(r Record) bool { return r.Began.IsZero() }) {
+			slices.SortStableFunc(records, func(x, y Record) int { return x.Began.Compare(y.Began) })
+			if r, ok := hook.Newest(records, w.Started.Add(lag), func(r Record) time.Time { return r.Began }); ok {
+				return &r
+			}
+		}
 	}
 	return nearest(records, w, w.Ended)
 }
@@ -103,34 +126,36 @@ func begins(text, preview string) bool {
 	return strings.HasPrefix(strings.TrimSpace(text), strings.TrimSpace(preview))
 }
 
-// FromTool describes what the events of a session say about its calls. Events of one
-// call are joined by its id or, without one, by its tool and its input.
+// FromTool describes what the events of a session say about its calls.
 func FromTool(events []hook.Event) []Record {
 	var out []Record
-	open := make(map[[2]string][]int)
+	seed := maphash.MakeSeed()
+	open := make(map[string]*hook.OpenCalls[int])
 	for i := range events {
 		e := &events[i]
 		t := e.Tool
 		if t == nil || e.Kind != hook.KindToolStart && e.Kind != hook.KindToolEnd {
 			continue
 		}
-		key := [2]string{t.ID, ""}
-		if t.ID == "" {
-			key = [2]string{t.Name, t.Input}
+		of := open[e.Agent]
+		if of == nil {
+			of = new(hook.OpenCalls[int])
+			open[e.Agent] = of
 		}
+		key := hook.CallKey{ID: t.ID, Name: t.Name, Input: maphash.String(seed, t.Input)}
 		at := cmp.Or(e.Time, e.StoredAt)
 		if e.Kind == hook.KindToolStart {
-			open[key] = append(open[key], len(out))
-			out = append(out, Record{ID: t.ID, Name: t.Name, At: at, Text: view.CallText{Arguments: t.Input}})
+			of.Start(key, len(out))
+			out = append(out, Record{ID: t.ID, Name: t.Name, Agent: e.Agent, Began: at, At: at, Text: view.CallText{Arguments: t.Input}})
 			continue
 		}
-		n := len(out)
-		if waiting := open[key]; len(waiting) > 0 {
-			n, open[key] = waiting[0], waiting[1:]
-		} else {
-			out = append(out, Record{ID: t.ID, Name: t.Name, Text: view.CallText{Arguments: t.Input}})
+		n, begun := of.End(key)
+		if !begun {
+			n = len(out)
+			out = append(out, Record{ID: t.ID, Name: t.Name, Agent: e.Agent, Began: at.Add(-max(0, t.Duration)), Text: view.CallText{Arguments: t.Input}})
 		}
 		r := &out[n]
+		r.Began = cmp.Or(t.Started, r.Began)
 		r.At, r.Text.Result, r.Text.Error = at, t.Output, t.Error
 		if r.Text.Error == r.Text.Result {
 			r.Text.Error = ""
@@ -146,7 +171,7 @@ func FromResults(results []hook.ToolResult, source func(*hook.ToolResult) string
 	for i := range results {
 		r := &results[i]
 		out = append(out, Record{
-			ID: r.ID, Name: r.Name, At: cmp.Or(r.At, r.Asked),
+			ID: r.ID, Name: r.Name, Agent: r.Agent, Began: r.Asked, At: cmp.Or(r.At, r.Asked),
 			Text: view.CallText{Arguments: r.Input, Result: r.Text, Place: view.PlaceFiles, Source: source(r)},
 		})
 	}

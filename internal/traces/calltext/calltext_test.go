@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
@@ -38,6 +39,10 @@ func TestChoose(t *testing.T) {
 		rec("", "run", "exit 0", 10), rec("", "run", "exit 1", 20), rec("", "run", "exit 1 again", 40),
 		rec("call_9", "run", "other", 20),
 		{Name: "ask", At: at(31), Text: view.CallText{Arguments: "{}"}},
+		{ID: "call_2", Began: at(77), At: at(99), Text: view.CallText{Result: "allowed"}},
+		{ID: "call_2", Began: at(60), At: at(60), Text: view.CallText{Arguments: "denied"}},
+		{ID: "call_2", Began: at(70), At: at(80), Text: view.CallText{Result: "its result came late"}},
+		{ID: "call_2", Agent: "a", Began: at(71), At: at(78), Text: view.CallText{Result: "a subagent's"}},
 	}
 	for _, c := range []struct {
 		name string
@@ -46,6 +51,13 @@ func TestChoose(t *testing.T) {
 	}{
 		{"by its id", Wanted{ID: "call_9", Ended: at(9)}, "other"},
 		{"of several with one id, the nearest", Wanted{ID: "call_1", Ended: at(49)}, "second"},
+		{"one that has no end", Wanted{ID: "call_2", Started: at(61), Ended: at(95), Open: true}, "denied"},
+		{"one whose result was written late", Wanted{ID: "call_2", Started: at(71), Ended: at(72)}, "its result came late"},
+		{"one after a late result", Wanted{ID: "call_2", Started: at(78), Ended: at(81)}, "allowed"},
+		{"one that the files date a little later", Wanted{ID: "call_2", Started: at(77).Add(-50 * time.Millisecond), Ended: at(79)}, "allowed"},
+		{"one just before another", Wanted{ID: "call_2", Started: at(76), Ended: at(98)}, "its result came late"},
+		{"one of a subagent", Wanted{ID: "call_2", Agent: "a", Started: at(77), Ended: at(78)}, "a subagent's"},
+		{"one that began before all records", Wanted{ID: "call_2", Started: at(20), Ended: at(79)}, "its result came late"},
 		{"an unknown id", Wanted{ID: "call_7", Name: "read", Ended: at(1)}, ""},
 		{"without an id, the nearest", Wanted{Name: "run", Ended: at(12)}, "exit 0"},
 		{"without an id, one that fits the preview", Wanted{Name: "run", Ended: at(12), Preview: view.CallText{Result: "exit 1…"}}, "exit 1"},
@@ -65,6 +77,82 @@ func TestChoose(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestEventsOfOneCallAreJoined has a call that was denied, which has no end, one with its id in the
+// next reply, and one of a subagent meanwhile.
+func TestEventsOfOneCallAreJoined(t *testing.T) {
+	event := func(seconds int, k hook.Kind, agent, input, output string) hook.Event {
+		return hook.Event{Kind: k, StoredAt: at(seconds), Agent: agent, Tool: &hook.Tool{ID: "call_0", Name: "Bash", Input: input, Output: output, Duration: 2 * time.Second}}
+	}
+	alone := event(19, hook.KindToolEnd, "", "pwd", "/w")
+	alone.Tool.ID = "call_1"
+	exact := alone
+	exact.Tool = &hook.Tool{ID: "call_1", Name: "Bash", Input: "id", Started: at(16), Ended: at(18)}
+	got := FromTool([]hook.Event{
+		event(1, hook.KindToolStart, "", "rm", ""),
+		event(5, hook.KindToolStart, "", "ls", ""),
+		event(6, hook.KindToolStart, "a", "ls", ""),
+		event(8, hook.KindToolEnd, "", "ls", "files"),
+		event(9, hook.KindToolEnd, "a", "ls", "a's files"),
+		alone, exact,
+	})
+	record := func(agent, input, output string, began, ended int) Record {
+		return Record{ID: "call_0", Name: "Bash", Agent: agent, Text: view.CallText{Arguments: input, Result: output}, Began: at(began), At: at(ended)}
+	}
+	want := []Record{record("", "rm", "", 1, 1), record("", "ls", "files", 5, 8), record("a", "ls", "a's files", 6, 9), record("", "pwd", "/w", 17, 19), record("", "id", "", 16, 19)}
+	want[3].ID, want[4].ID = "call_1", "call_1"
+	if d := gocmp.Diff(want, got); d != "" {
+		t.Errorf("records (-want +got):\n%s", d)
+	}
+}
+
+// TestTextsAreThoseOfTheAgentThatMadeTheCall has calls with one id of an agent and its subagent.
+func TestTextsAreThoseOfTheAgentThatMadeTheCall(t *testing.T) {
+	f := finder(t, claude.Agent, nil)
+	f.Agent = func(string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) {
+		return transcript.Reader{Read: func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+			return &hook.Transcript{ToolResults: []hook.ToolResult{
+				{ID: "call_0", Name: "Bash", Asked: at(1), At: at(9), Text: "the main agent's"},
+				{ID: "call_0", Name: "Bash", Asked: at(5), At: at(7), Text: "the main agent's next"},
+				{ID: "call_0", Name: "Bash", Agent: "a", Asked: at(2), At: at(4), Text: "the subagent's"},
+			}}, nil
+		}}, nil
+	}
+	task := trace("claude-code", "s", "claude")
+	add := func(n, parent byte, from, to int, pairs ...string) {
+		s := &tracepb.Span{
+			SpanId: []byte{1, 0, 0, 0, 0, 0, 0, n}, StartTimeUnixNano: otlp.UnixNano(at(from)), EndTimeUnixNano: otlp.UnixNano(at(to)), Attributes: otlpTexts(pairs...),
+		}
+		if parent > 0 {
+			s.ParentSpanId = []byte{1, 0, 0, 0, 0, 0, 0, parent}
+		}
+		scope := task.ResourceSpans[0].ScopeSpans[0]
+		scope.Spans = append(scope.Spans, s)
+	}
+	call := []string{otelmap.KeyOperation, otelmap.OpExecuteTool, otelmap.KeyToolName, "Bash", otelmap.KeyToolCallID, "call_0"}
+	add(1, 0, 0, 9, otelmap.KeyOperation, otelmap.OpInvokeAgent, otelmap.KeyHost, "claude-code")
+	add(2, 1, 3, 6, call...)
+	add(3, 1, 2, 8, otelmap.KeyOperation, otelmap.OpInvokeAgent, otelmap.KeyAgent, "a")
+	add(4, 3, 3, 4, call...)
+	var rows []*view.Row
+	for _, r := range view.Rows(task) {
+		if r.Kind == view.KindTool {
+			rows = append(rows, &r)
+		}
+	}
+	want := map[string]string{"0100000000000002": "the main agent's", "0100000000000004": "the subagent's"}
+	inRows, err := f.Rows(t.Context(), task, rows...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]string)
+	for i, r := range rows {
+		got[r.SpanID()] = inRows[i].Result
+	}
+	if d := gocmp.Diff(want, got); d != "" {
+		t.Errorf("results (-want +got):\n%s", d)
 	}
 }
 

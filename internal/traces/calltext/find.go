@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -41,9 +43,10 @@ func (f *Finder) Rows(ctx context.Context, t *store.Trace, rows ...*view.Row) ([
 	texts := make([]view.CallText, len(rows))
 	var wanted []Wanted
 	var at []int
+	agents := callersOf(t)
 	for i, r := range rows {
 		if r.Kind == view.KindTool {
-			wanted, at = append(wanted, WantedOf(r.Span())), append(at, i)
+			wanted, at = append(wanted, agents.wanted(r)), append(at, i)
 			continue
 		}
 		texts[i] = r.Texts()
@@ -76,6 +79,33 @@ func (f *Finder) Calls(ctx context.Context, trace func(id string) (*store.Trace,
 	return nil
 }
 
+// callers are the ids of the subagents that made calls, by the calls' spans.
+type callers map[string]string
+
+func callersOf(t *store.Trace) callers {
+	var tree step.Tree
+	var spans []*tracepb.Span
+	for s := range otlp.Spans(t.ResourceSpans) {
+		if tree.Add(step.Of(s)) == len(spans) {
+			spans = append(spans, s)
+		}
+	}
+	out := make(callers)
+	for i, s := range spans {
+		if owner := tree.Owner(i); owner != step.None {
+			out[otlp.SpanID(s)] = step.Of(spans[owner]).AgentID()
+		}
+	}
+	return out
+}
+
+// wanted describes the call of a row.
+func (c callers) wanted(r *view.Row) Wanted {
+	w := WantedOf(r.Span())
+	w.Agent = c[r.SpanID()]
+	return w
+}
+
 // task is a trace and those of its calls whose texts are looked for.
 type task struct {
 	trace  *store.Trace
@@ -89,6 +119,7 @@ func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trac
 	slices.SortStableFunc(calls, func(x, y *store.Call) int { return strings.Compare(x.Trace, y.Trace) })
 	var in *task
 	var whole []view.Row
+	var agents callers
 	places := make(map[string]int)
 	for i, c := range calls {
 		if i == 0 || c.Trace != calls[i-1].Trace {
@@ -96,7 +127,7 @@ func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trac
 			if err != nil {
 				return err
 			}
-			in, whole = &task{trace: t}, view.Rows(t)
+			in, whole, agents = &task{trace: t}, view.Rows(t), callersOf(t)
 			cwd := QueryOf(t).Cwd
 			folders[cwd] = append(folders[cwd], in)
 			clear(places)
@@ -108,7 +139,7 @@ func (f *Finder) session(ctx context.Context, trace func(id string) (*store.Trac
 		if !ok {
 			return fmt.Errorf("trace %s: call %s is gone", c.Trace, c.Span)
 		}
-		in.wanted, in.calls = append(in.wanted, WantedOf(whole[at].Span())), append(in.calls, c)
+		in.wanted, in.calls = append(in.wanted, agents.wanted(&whole[at])), append(in.calls, c)
 	}
 	for _, tasks := range folders {
 		texts, err := f.find(ctx, tasks)

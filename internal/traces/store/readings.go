@@ -22,7 +22,7 @@ func (s *Store) NoteReading(ctx context.Context, host, reader, version, notes st
 }
 
 // Written returns the state of an agent's traces by their sessions: one that is stored, changed
-// or deleted changes that of its session.
+// or deleted changes that of each session with a run in it.
 func (s *Store) Written(ctx context.Context, host string) (states map[string]string, err error) {
 	states = make(map[string]string)
 	err = eachRow(ctx, s.db, func(scan func(...any) error) error {
@@ -30,6 +30,9 @@ func (s *Store) Written(ctx context.Context, host string) (states map[string]str
 		err := scan(&session, &state)
 		states[session] = state
 		return err
-	}, `SELECT session, count(*) || '/' || sum(writes) FROM traces WHERE host = ? GROUP BY session`, host)
+	}, `SELECT session, count(*) || '/' || sum(writes) FROM (
+			SELECT session, writes FROM traces WHERE host = ?1
+			UNION ALL SELECT s.session, t.writes FROM spans s CROSS JOIN traces t WHERE s.session IS NOT NULL AND t.id = s.trace AND t.host = ?1
+		) GROUP BY session`, host)
 	return states, s.wrap("read the state of traces", err)
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"testing"
 	"time"
+
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 // TestNotesOfAReadingHoldForOneVersion has notes of two readers.
@@ -53,5 +55,31 @@ func TestStateOfASessionChangesWithItsTraces(t *testing.T) {
 		if last := seen[i]; now["a"] != last["a"] || now["b"] == last["b"] {
 			t.Errorf("the states were %v, and are %v", last, now)
 		}
+	}
+}
+
+// TestStateOfASessionWithinAnothersTrace writes a trace with a run of another session, whose trace
+// came from outside.
+func TestStateOfASessionWithinAnothersTrace(t *testing.T) {
+	s := open(t)
+	states := func() map[string]string {
+		t.Helper()
+		got, err := s.Written(t.Context(), "cline")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	b := newBuild("outer")
+	root := b.root("task", otelmap.OutcomeCompleted, time.Minute)
+	call := b.tool(root, "Bash", `{"command":"cline x"}`, 0, time.Minute)
+	run := b.add(call, "invoke_agent cline", time.Second, 2*time.Second,
+		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, "cline"), str(otelmap.KeyConversationID, "inner"), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
+	upload(t, s, b.messages())
+	before := states()
+	b.tool(run, "read_file", "{}", time.Second, 2*time.Second)
+	upload(t, s, b.messages())
+	if after := states(); before["inner"] == "" || after["inner"] == before["inner"] {
+		t.Errorf("the state was %v, and is %v", before, after)
 	}
 }

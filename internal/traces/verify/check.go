@@ -27,35 +27,37 @@ type Check struct {
 	Store *store.Store
 	// Sums are those that were read from the store, or from what is sent to it.
 	Sums map[string]*Sums
-	// Cut reports that the store has lost the beginning of a session, so that only what is
-	// not before its first trace counts.
+	// Cut reports that the store has lost what is before the first trace of a session.
 	Cut func(ctx context.Context, session string) (bool, error)
 	Now time.Time
 	// Off reports that a folder's project switches recording off. If nil, none does.
 	Off func(dir string) bool
 	// Clean removes secrets from prompts, as it did from the traces. If nil, nothing does.
 	Clean func(string) string
+	// Some are the sessions of which the store is asked what it has, nil for all.
+	Some map[string]bool
 	// Private counts requests that are not compared since they are of folders that are Off.
 	Private int
-	// Gone are the sessions with traces of which the files say nothing, so that they were not
-	// compared.
+	// Gone are the sessions with traces, not compared since the files say nothing of them.
 	Gone []string
+	// settled reports that each thing in the files is of one session.
+	settled bool
 }
 
 // openAge is how long after its last row a session may have a turn that has not ended,
 // whose rows then do not count.
 const openAge = time.Hour
 
-// Sessions compares sessions. Those without a difference are left out, and those without
-// files are in Gone.
+// Sessions compares sessions, and returns those with a difference.
 func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, err error) {
-	for _, id := range ids {
-		if err := c.settle(ctx, id); err != nil || ctx.Err() != nil {
-			return nil, cmp.Or(err, ctx.Err())
-		}
+	if err := c.settle(ctx); err != nil {
+		return nil, err
 	}
 	for _, id := range ids {
-		sums := c.Sums[id]
+		sums, err := c.sums(ctx, id)
+		if err != nil {
+			return nil, err
+		}
 		files, err := c.part(ctx, id, sums)
 		switch {
 		case err != nil:
@@ -71,20 +73,21 @@ func (c *Check) Sessions(ctx context.Context, ids []string) (differ []Session, e
 	return differ, nil
 }
 
-// Untraced lists the sessions with requests, calls or prompts in the files that are not known,
-// and of which the store has no trace.
+// Untraced lists the sessions with work in the files that are not known and have no trace.
 func (c *Check) Untraced(ctx context.Context, known func(id string) bool) (untraced []Session, err error) {
+	if err := c.settle(ctx); err != nil {
+		return nil, err
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.Files.Sessions)) {
 		s := c.Files.Sessions[id]
-		work := func() bool { return !known(id) && len(s.Requests)+len(s.Calls)+len(s.Prompts) > 0 }
-		if !work() {
+		if known(id) || len(s.Requests)+len(s.Calls)+len(s.Prompts) == 0 {
 			continue
 		}
-		if err := c.settle(ctx, id); err != nil {
+		sums, err := c.sums(ctx, id)
+		if err != nil {
 			return nil, err
 		}
-		d := c.Sums[id].differences(c.Host, s, c.Clean)
-		if c.Sums[id].empty() && work() && len(d) > 0 {
+		if d := sums.differences(c.Host, s, c.Clean); sums.empty() && len(d) > 0 {
 			untraced = append(untraced, Session{id, true, d})
 		}
 	}
@@ -123,57 +126,35 @@ func (c *Check) sums(ctx context.Context, id string) (*Sums, error) {
 	return s, nil
 }
 
-// settle reads what the store has of a session, and gives what several sessions' files have to
-// the one in which it is there.
-func (c *Check) settle(ctx context.Context, id string) error {
-	ours, err := c.sums(ctx, id)
-	mine := c.Files.Sessions[id]
-	if mine == nil || err != nil {
+// settle gives what several sessions' files have to the one in which the store has it.
+func (c *Check) settle(ctx context.Context) (err error) {
+	if c.settled {
+		return nil
+	}
+	c.settled = true
+	has := func(id string, f *agentfiles.Fact) bool {
+		s, failed := c.sums(ctx, id)
+		err = cmp.Or(err, failed)
+		return failed == nil && (f.ID != "" && s.ids[f.ID] || f.ID == "" && s.askedAt(f.At))
+	}
+	c.Files.Settle(func(first, second string, f *agentfiles.Fact) bool {
+		return (c.Some == nil || c.Some[first]) && ctx.Err() == nil && !has(first, f) && has(second, f)
+	})
+	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
-	copied := false
-	// other returns the session to which something of a time and a key goes, nil for this one.
-	other := func(f agentfiles.Fact, has func(*Sums) bool) *agentfiles.Session {
-		for _, id := range append([]string{id}, f.Held...) {
-			sums, failed := c.sums(ctx, id)
-			err = errors.Join(err, failed)
-			if failed != nil || !has(sums) {
-				continue
-			}
-			s := c.Files.Of(id)
-			copied = copied || s != mine
-			return s
-		}
-		return mine
-	}
-	maps.DeleteFunc(mine.Requests, func(id string, q *agentfiles.Request) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.ids[id] })
-		s.Requests[id] = q
-		return s != mine
-	})
-	mine.Calls = slices.DeleteFunc(mine.Calls, func(q *agentfiles.Call) bool {
-		s := other(q.Fact, func(s *Sums) bool { return s.ids[q.ID] })
-		if s != mine {
-			s.Calls = append(s.Calls, q)
-		}
-		return s != mine
-	})
-	for _, p := range slices.Clone(mine.Prompts) {
-		if s := other(p.Fact, func(s *Sums) bool { return s.askedAt(p.At) }); s != mine {
-			mine.Give(s, func(f agentfiles.Fact) bool { return f.Line == p.Line && f.File == p.File })
+	for id, s := range c.Files.Sessions {
+		if s.Left && len(s.Requests)+len(s.Calls) == 0 && len(c.Sums[id].prompts) == 0 {
+			s.Prompts = nil // nothing but copies
 		}
 	}
-	if copied && len(mine.Requests)+len(mine.Calls) == 0 && len(ours.prompts) == 0 {
-		mine.Prompts = nil // nothing but copies
-	}
-	return err
+	return nil
 }
 
 // written is how much later than the hook that ends a run an agent may write its last row.
 const written = time.Second
 
-// part returns what the files say of the session, as far as the store should have it; nil
-// if they say nothing.
+// part returns what the files say of the session, as far as the store should have it.
 func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Session, error) {
 	s := c.Files.Sessions[id]
 	if s == nil {
@@ -182,10 +163,10 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Se
 	var from, to time.Time
 	if c.Cut != nil {
 		cut, err := c.Cut(ctx, id)
-		switch {
-		case err != nil || cut && sums.first.IsZero():
+		if err != nil || cut && sums.first.IsZero() {
 			return nil, err
-		case cut:
+		}
+		if cut {
 			from = sums.first.Add(-early)
 		}
 	}

@@ -116,8 +116,7 @@ func (c *comparison) add(d Difference) {
 	c.out = append(c.out, d)
 }
 
-// note adds one thing of many that may differ in the same way; run is that of the trace which
-// has it, less than 0 for none.
+// note adds one thing of many that may differ in the same way, of a run, less than 0 for none.
 func (c *comparison) note(kind Kind, run int, inTrace, inFiles, id string) {
 	k := alike{string(kind), c.trace(run), inTrace, inFiles}
 	c.alike[k] = append(c.alike[k], id)
@@ -167,8 +166,7 @@ func (c *comparison) differ(kind Kind, run int, inTrace, inFiles, id string) {
 // mainAgent is the name of the agent that is no subagent.
 const mainAgent = "the main agent"
 
-// compareAgent compares whose a call or a request is: ids of subagents as far as both sides
-// have them.
+// compareAgent compares whose a call or a request is, as far as both sides have the subagent's id.
 func (c *comparison) compareAgent(run int, ours, theirs, id string) {
 	if (ours == "") == (theirs == "") && (!c.ours[theirs] || ours == "?" || theirs == "?") {
 		return
@@ -176,8 +174,7 @@ func (c *comparison) compareAgent(run int, ours, theirs, id string) {
 	c.differ(Agent, run, cmp.Or(ours, mainAgent), cmp.Or(theirs, mainAgent), id)
 }
 
-// pair returns what has an id that the files have, what has none of these, and the ids of what
-// only the files have.
+// pair returns what has an id of the files, what has none, and the ids that only the files have.
 func pair[Q, F any](ours []Q, idOf func(*Q) string, files map[string]F) (byID map[string][]*Q, others []*Q, lost []string) {
 	byID = make(map[string][]*Q)
 	for i := range ours {
@@ -209,7 +206,11 @@ func (c *comparison) compareRequests() {
 			c.note(Missing, c.runAt(c.files.Requests[id].At), "", "there", id)
 		}
 		for _, q := range nameless {
-			c.note(Extra, q.run, "there", "", cmp.Or(q.id, tokens(q.usage)))
+			what := fmt.Sprintf("of %d and %d tokens", q.usage.Input, q.usage.Output)
+			if q.usage == (store.Usage{}) {
+				what = "without tokens"
+			}
+			c.note(Extra, q.run, "there", "", cmp.Or(q.id, what))
 		}
 	}
 	c.addNoted("request")
@@ -224,13 +225,9 @@ func (c *comparison) compareRequest(id string, ours []*request, f *agentfiles.Re
 	c.compareAgent(q.run, q.agent, f.Agent, id)
 	text := map[bool]string{true: failed, false: ok}
 	c.differ(Status, q.run, text[q.failed], text[f.Failed], id)
-	usage := store.Usage{}
-	if q.usage != nil {
-		usage = *q.usage
-	}
-	compareCounts(usage, usageOf(f), f.Bare, func(kind Kind, ours, theirs string) { c.differ(kind, q.run, ours, theirs, id) })
-	if f.Cost != nil && *f.Cost > 0 && usage.CostUSD != nil && math.Abs(*f.Cost-*usage.CostUSD) > 1e-9 {
-		c.note(Cost, q.run, fmt.Sprintf("$%.9g", *usage.CostUSD), fmt.Sprintf("$%.9g", *f.Cost), id)
+	compareCounts(q.usage, usageOf(f), f.Bare, func(kind Kind, ours, theirs string) { c.differ(kind, q.run, ours, theirs, id) })
+	if cost := q.usage.CostUSD; f.Cost != nil && *f.Cost > 0 && cost != nil && math.Abs(*f.Cost-*cost) > 1e-9 {
+		c.note(Cost, q.run, fmt.Sprintf("$%.9g", *cost), fmt.Sprintf("$%.9g", *f.Cost), id)
 	}
 }
 
@@ -248,16 +245,10 @@ func (c *comparison) pairTokens(lost []string, nameless []*request) ([]string, [
 	}
 	paired := make(map[string]bool)
 	nameless = slices.DeleteFunc(nameless, func(q *request) bool {
-		u := store.Usage{}
-		if q.usage != nil {
-			u = *q.usage
-		}
-		k := key{u.Output, u.CacheRead, u.CacheWrite, q.failed || u == store.Usage{}}
+		u, none := q.usage, q.usage == store.Usage{}
+		k := key{u.Output, u.CacheRead, u.CacheWrite, q.failed || none}
 		ids := byTokens[k]
-		fits := func(id string) bool {
-			f := c.files.Requests[id]
-			return same(u, usageOf(f), f.Bare)
-		}
+		fits := func(id string) bool { return same(u, usageOf(c.files.Requests[id]), c.files.Requests[id].Bare) }
 		i := slices.IndexFunc(ids, func(id string) bool { return fits(id) && c.files.Requests[id].Agent == q.agent })
 		if i < 0 {
 			i = slices.IndexFunc(ids, fits)
@@ -270,7 +261,7 @@ func (c *comparison) pairTokens(lost []string, nameless []*request) ([]string, [
 			}
 			return true
 		}
-		return u == store.Usage{} && !q.failed
+		return none && !q.failed
 	})
 	return slices.DeleteFunc(lost, func(id string) bool {
 		f := c.files.Requests[id]
@@ -282,21 +273,13 @@ func usageOf(f *agentfiles.Request) store.Usage {
 	return store.Usage{Input: f.Input, Output: f.Output, CacheRead: f.CacheRead, CacheWrite: f.CacheWrite}
 }
 
-func tokens(u *store.Usage) string {
-	if u == nil {
-		return "without tokens"
-	}
-	return fmt.Sprintf("of %d and %d tokens", u.Input, u.Output)
-}
-
 // compareTokens compares the sums of the runs with the files, and those of the requests where
 // these are not compared by themselves.
 func (c *comparison) compareTokens() {
 	var all store.Usage
 	var bare int64
 	for _, f := range c.files.Requests {
-		u := usageOf(f)
-		all, bare = sum(all, &u), bare+f.Bare
+		all, bare = sum(all, usageOf(f)), bare+f.Bare
 	}
 	compare := func(what string, ours store.Usage) {
 		compareCounts(ours, all, bare, func(kind Kind, ours, theirs string) {

@@ -128,6 +128,12 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 				p + "s3.jsonl": copied(strings.ReplaceAll(two, `"s1"`, `"s3"`)+claudeTurn("s3", 3, ""), "s2") + claudeTurn("s3", 4, ""),
 			}, found{2, 4, 4, 20, nil},
 		},
+		"a fork of Claude Code without the session it was forked from, with a copy of its beginning": {
+			map[string]string{
+				p + "a.jsonl":  copied(strings.ReplaceAll(claudeTurn("s1", 1, ""), `"s1"`, `"s2"`), "s1"),
+				p + "s2.jsonl": copied(strings.ReplaceAll(two, `"s1"`, `"s2"`), "s1") + claudeTurn("s2", 3, ""),
+			}, found{1, 3, 3, 15, nil},
+		},
 		"rows of Claude Code with the id of a session that has no file": {
 			map[string]string{p + "s2.jsonl": two + claudeTurn("s2", 3, "")}, found{1, 3, 3, 15, nil},
 		},

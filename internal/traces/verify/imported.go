@@ -2,7 +2,9 @@ package verify
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,8 +20,7 @@ import (
 
 // ImportVerdict is what a second reading of the agent's files says of an import.
 type ImportVerdict struct {
-	// Sessions were compared, Differ have a difference. Gone have traces and no files, and
-	// were not compared.
+	// Sessions were compared, Differ have a difference, and Gone have traces and no files.
 	Sessions int       `json:"sessions"`
 	Differ   []Session `json:"differ,omitempty"`
 	Gone     []string  `json:"gone,omitempty"`
@@ -36,8 +37,8 @@ type ImportCheck struct {
 }
 
 // imported is what an import said of a session: that it was read, that some of it is new, that
-// the store has the end only, and that it need not have any trace yet.
-type imported struct{ seen, fresh, cut, lacks bool }
+// the store has the end only, that it need not have any trace yet, and that a part is private.
+type imported struct{ seen, fresh, cut, lacks, private bool }
 
 // NewImportCheck returns the check of an import of an agent, of which these are all sessions
 // that its reader finds.
@@ -61,7 +62,7 @@ func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*
 		if !there {
 			c.sums[session] = new(Sums)
 		}
-		s.seen, s.cut, s.lacks = true, skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0
+		s.seen, s.cut, s.lacks, s.private = true, skipped.TooOld+skipped.Removed > 0, skipped.Captured+skipped.Open > 0, skipped.SwitchedOff > 0
 		c.read = append(c.read, session)
 	}
 	s.fresh = s.fresh || runs != nil
@@ -70,8 +71,7 @@ func (c *ImportCheck) Observe(session string, skipped importer.Skipped, runs []*
 	}
 }
 
-// Place is where an import ran: the agent's files, the store, the version of the program, from
-// when on it imported and when it ended. Clean removes secrets, Off is that of [Check].
+// Place is where an import of what is Since a time ran, and ended Now. Clean and Off are as in [Check].
 type Place struct {
 	Env        agentfiles.Env
 	Store      *store.Store
@@ -81,49 +81,105 @@ type Place struct {
 	Off        func(dir string) bool
 }
 
+// notes are what a verdict leaves to the next one: of which states of the files it is, and with
+// which states of their traces sessions are equal to them. What is not equal is compared again.
+type notes struct {
+	Files agentfiles.Notes
+	Equal map[string]string
+}
+
+const (
+	// reader is the name of the notes in the store.
+	reader = "second reading"
+	// settled is how old a file's time must be to show that nothing was written since.
+	settled = 2 * time.Second
+)
+
 // Verdict reads the files of an agent a second time: those that have changed since they were noted,
-// those of sessions whose traces have, and those that may have something of the same sessions. All
-// are read if a session differs, or has no trace and was not noted for that.
+// those of sessions whose traces have or that were not found equal, and those that may have something
+// of the same sessions. All are read if a session differs, or has no trace and was not noted for that.
 func (c *ImportCheck) Verdict(ctx context.Context, p Place) (*ImportVerdict, error) {
 	files, err := agentfiles.Find(ctx, c.host, p.Env)
 	if err != nil {
 		return nil, err
 	}
-	old, err := readNotes(ctx, c.host, &p)
+	text, err := p.Store.Reading(ctx, c.host, reader, p.Version)
 	if err != nil {
 		return nil, err
 	}
+	var old notes
+	_ = json.Unmarshal([]byte(text), &old) // nothing if damaged
 	traces, err := p.Store.Written(ctx, c.host)
 	if err != nil {
 		return nil, err
 	}
-	v, untraced, read, err := c.verdict(ctx, &p, files, old.Files, p.Since, c.touched(old.Traces, traces))
+	v, read, err := c.verdict(ctx, &p, files, old.Files, p.Since, c.touched(old.Equal, traces))
 	part := old.Files != nil || !p.Since.IsZero()
-	if err == nil && part && (len(v.Differ)+len(v.Gone) > 0 || !old.Files.Name(untraced)) {
-		v, untraced, read, err = c.verdict(ctx, &p, files, nil, time.Time{}, nil)
+	if err == nil && part && (len(v.Differ)+len(v.Gone) > 0 || !old.Files.Name(v.untraced(read))) {
+		v, read, err = c.verdict(ctx, &p, files, nil, time.Time{}, nil)
 	}
-	if err != nil || !p.Since.IsZero() {
-		return v, err
+	if err == nil && p.Since.IsZero() {
+		n := notes{files.Noted(read, old.Files, p.Now.Add(-settled), v.untraced(read)), c.equal(v, read, p.Now, old.Equal, traces)}
+		if text, err := json.Marshal(n); err != nil {
+			return nil, err
+		} else if err := p.Store.NoteReading(ctx, c.host, reader, p.Version, string(text)); err != nil {
+			return nil, err
+		}
 	}
-	return v, notes{files.Noted(read, old.Files, p.Now.Add(-settled), untraced), traces}.write(ctx, c.host, &p)
+	if err == nil {
+		scrub(p.Clean, reflect.ValueOf(v))
+	}
+	return v, err
 }
 
-// settled is how old a file's time must be to show that nothing was written since.
-const settled = 2 * time.Second
-
-// touched are the sessions with new traces, and with others than those of a verdict.
-func (c *ImportCheck) touched(old, now map[string]string) (ids []string) {
+// touched are the sessions with other traces than when they were equal, and those to compare that were not.
+func (c *ImportCheck) touched(equal, now map[string]string) map[string]bool {
+	ids := make(map[string]bool)
+	for id, state := range equal {
+		if now[id] != state {
+			ids[id] = true
+		}
+	}
 	for id, s := range c.sessions {
-		if s.fresh || old[id] != now[id] {
-			ids = append(ids, id)
+		if _, known := equal[id]; s.fresh || s.seen && !known {
+			ids[id] = true
 		}
 	}
 	return ids
 }
 
-// equal reports that nothing differs, and that nothing was left out.
-func (v *ImportVerdict) equal() bool {
-	return len(v.Differ)+len(v.Untraced)+len(v.Unread)+len(v.Gone) == 0
+// equal are the states of the traces of the sessions that are equal: those that a verdict compared
+// in whole, those that the import does not know, and those that were equal and of which no file was read.
+func (c *ImportCheck) equal(v *ImportVerdict, read *agentfiles.Reading, at time.Time, old, now map[string]string) map[string]string {
+	out := make(map[string]string)
+	for id, state := range old {
+		if !read.About[id] {
+			out[id] = state
+		}
+	}
+	for id, files := range read.Sessions {
+		s := c.sessions[id]
+		if s == nil || s.seen && !s.private && now[id] != "" && at.Sub(files.Ended) >= openAge {
+			out[id] = now[id]
+		}
+	}
+	for _, s := range slices.Concat(v.Differ, v.Untraced) {
+		delete(out, s.Session)
+	}
+	return out
+}
+
+// untraced are the files of the sessions without a trace.
+func (v *ImportVerdict) untraced(read *agentfiles.Reading) map[string]bool {
+	files := make(map[string]bool)
+	for _, s := range v.Untraced {
+		if of := read.Sessions[s.Session]; of != nil {
+			for _, path := range of.Files {
+				files[path] = true
+			}
+		}
+	}
+	return files
 }
 
 // Lost reports that a whole line or file was not read.
@@ -131,29 +187,28 @@ func (v *ImportVerdict) Lost() bool {
 	return slices.ContainsFunc(v.Unread, func(u agentfiles.Unread) bool { return !u.Part })
 }
 
-// verdict reads files as [agentfiles.Files.Read] does. untraced are those of sessions without a trace.
-func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.Files, old agentfiles.Notes, since time.Time, touched []string) (
-	v *ImportVerdict, untraced []string, files *agentfiles.Reading, err error,
+// verdict reads files as [agentfiles.Files.Read] does.
+func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.Files, old agentfiles.Notes, since time.Time, touched map[string]bool) (
+	*ImportVerdict, *agentfiles.Reading, error,
 ) {
-	clean := p.Clean
-	files, err = found.Read(ctx, old, since, touched)
+	files, err := found.Read(ctx, old, since, slices.Collect(maps.Keys(touched)))
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	v = &ImportVerdict{Findings: Findings{Unread: slices.Clone(files.Unread), Unknown: files.Unknown}}
+	v := &ImportVerdict{Findings: Findings{Unread: slices.Clone(files.Unread), Unknown: files.Unknown}}
 	check := Check{
-		Host: c.host, Files: files, Store: p.Store, Sums: c.sums, Now: p.Now, Clean: clean, Off: p.Off,
+		Host: c.host, Files: files, Store: p.Store, Sums: c.sums, Now: p.Now, Clean: p.Clean, Off: p.Off,
 		Cut: func(_ context.Context, session string) (bool, error) { return c.sessions[session].cut, nil },
 	}
 	if v.Differ, err = check.Sessions(ctx, c.read); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	if old != nil || !since.IsZero() { // the others' files were compared before, or are older than what was asked for
-		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !c.sessions[id].fresh })
+	if old != nil || !since.IsZero() { // the others are equal as they were
+		check.Gone = slices.DeleteFunc(check.Gone, func(id string) bool { return !touched[id] })
 	}
 	v.Gone, v.Sessions = check.Gone, len(c.read)-len(check.Gone)
 	if v.Untraced, err = check.Untraced(ctx, func(id string) bool { return c.sessions[id] != nil }); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	v.Differ = slices.DeleteFunc(v.Differ, func(s Session) bool {
 		if s.NoTrace && !c.sessions[s.Session].lacks {
@@ -161,25 +216,18 @@ func (c *ImportCheck) verdict(ctx context.Context, p *Place, found *agentfiles.F
 		}
 		return s.NoTrace
 	})
-	for _, s := range v.Untraced {
-		if of := files.Sessions[s.Session]; of != nil {
-			untraced = append(untraced, of.Files...)
-		}
-	}
-	scrub(clean, reflect.ValueOf(v))
-	v.Complete = v.equal() && !weighty(v.Unknown)
-	return v, untraced, files, nil
+	v.Complete = len(v.Differ)+len(v.Untraced)+len(v.Unread)+len(v.Gone) == 0 && !weighty(v.Unknown)
+	return v, files, nil
 }
 
 // Text is the verdict in one line, below what was not read.
 func (v *ImportVerdict) Text() string {
 	var b strings.Builder
 	line := func(name, text string) { fmt.Fprintf(&b, "%-9s %s\n", name, text) }
-	v.unread(line)
+	v.places(line)
 	for _, u := range v.Untraced {
 		line("not read", "session "+termtext.Value(u.Session)+" is in a form or a place that is not supported: "+termtext.Value(u.Differences[0].String()))
 	}
-	v.unknown(line)
 	if n := len(v.Gone); n > 0 {
 		line("not compared", termtext.Plural(n, "session")+" without files: "+termtext.Value(strings.Join(v.Gone[:min(n, maxNamed)], ", ")))
 	}

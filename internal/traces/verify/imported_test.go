@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"os"
@@ -198,6 +199,7 @@ func TestVerdictOfADamagedFileHolds(t *testing.T) {
 		{func() {}, 1, 0},
 		{func() { write("s1", strings.Replace(turn("s1"), `"output_tokens":2`, `"output_tokens":9`, 1)) }, 1, 0},
 		{func() { write("s3", strings.Replace(turn("s3"), `"output_tokens":2`, `"output_tokens":99`, 1)) }, 1, 2}, // all are read
+		{func() {}, 1, 2},
 	} {
 		c.change()
 		var all []importer.Session
@@ -214,6 +216,97 @@ func TestVerdictOfADamagedFileHolds(t *testing.T) {
 		})
 		if err != nil || len(v.Unread) != c.unread || len(v.Differ) != c.differ || len(v.Gone) > 0 {
 			t.Errorf("got %+v, %v", v, err)
+		}
+	}
+}
+
+// TestVerdictNamesAgainWhatIsNotEqual has verdicts of which the first leaves a session out, or finds
+// something that is not equal. The next one says so, too, though no file has changed.
+func TestVerdictNamesAgainWhatIsNotEqual(t *testing.T) {
+	written := time.Date(2026, 1, 1, 0, 10, 0, 0, time.UTC)
+	const unknown = `{"type":"future","sessionId":"s1","timestamp":"2026-01-01T00:00:00Z","usage":{}}` + "\n"
+	second := strings.ReplaceAll(reportedTurn("s2", 2), `"id":"m`, `"id":"o`)
+	for name, c := range map[string]struct {
+		files map[string]string // by the sessions
+		// stored has what the traces are made of, where that is not the files.
+		stored      string
+		known       string
+		first, next string // the sessions of which the import says what is there
+		age         time.Duration
+		// change is between the verdicts.
+		change func(*store.Store, []recording)
+	}{
+		"a session that was left out": {files: map[string]string{"s2": second}, stored: strings.Replace(second, `"output_tokens":2`, `"output_tokens":9`, 1), known: "s2", next: "s2"},
+		"a session without files":     {stored: second, known: "s2", first: "s2", next: "s2"},
+		"an unknown kind of row":      {files: map[string]string{"s2": second + unknown}, stored: second, known: "s2", first: "s2", next: "s2"},
+		"a deleted trace of a session that the import does not know": {
+			files: map[string]string{"s2": second}, stored: second, change: func(st *store.Store, all []recording) { removeTraces(t, st, all) },
+		},
+		"a session that was under way": {
+			files: map[string]string{"s2": second + strings.ReplaceAll(reportedTurn("s2", 9), `"id":"m`, `"id":"p`)}, stored: second, known: "s2", first: "s2", next: "s2", age: 10 * time.Minute,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = st.Close() }()
+			path := func(session string) string { return filepath.Join(home, ".claude", "projects", "-w", session+".jsonl") }
+			transcripttest.Write(t, path("s2"), c.stored)
+			all := read(t, home)
+			for _, r := range all {
+				if err := st.UploadTraces(t.Context(), r.spans); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Remove(path("s2")); err != nil {
+				t.Fatal(err)
+			}
+			for session, text := range c.files {
+				transcripttest.Write(t, path(session), text)
+				if err := os.Chtimes(path(session), written, written); err != nil {
+					t.Fatal(err)
+				}
+			}
+			verdict := func(at time.Time, read string) *ImportVerdict {
+				t.Helper()
+				var known []importer.Session
+				for _, id := range strings.Fields(c.known) {
+					known = append(known, importer.Session{Session: transcript.Session{ID: id}})
+				}
+				check := NewImportCheck("claude-code", known)
+				for _, id := range strings.Fields(read) {
+					check.Observe(id, importer.Skipped{AlreadyThere: 1}, nil)
+				}
+				v, err := check.Verdict(t.Context(), Place{
+					Env: agentfiles.Env{Home: home}, Store: st, Version: "1", Now: at, Clean: func(text string) string { return text },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			verdict(written.Add(cmp.Or(c.age, 24*time.Hour)), c.first)
+			if c.change != nil {
+				c.change(st, all)
+			}
+			if v := verdict(written.Add(25*time.Hour), c.next); v.Complete {
+				t.Errorf("complete: %+v", v)
+			}
+		})
+	}
+}
+
+// removeTraces deletes the traces of recordings.
+func removeTraces(t *testing.T, st *store.Store, all []recording) {
+	t.Helper()
+	for _, r := range all {
+		for s := range otlp.Spans(r.spans) {
+			if _, err := st.Delete(t.Context(), []string{otlp.TraceID(s)}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }

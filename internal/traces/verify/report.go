@@ -34,8 +34,7 @@ type Report struct {
 
 // Findings are what a reading of an agent's files found beside differences.
 type Findings struct {
-	// Untraced are sessions in the files without any trace: imports have them, or they are in a
-	// form that is not read.
+	// Untraced are sessions in the files without any trace.
 	Untraced []Session `json:"untraced,omitempty"`
 	// Unread is what of the files is no row, Unknown what is of a kind that is not known.
 	Unread  []agentfiles.Unread  `json:"unread,omitempty"`
@@ -72,8 +71,7 @@ type Verifier struct {
 	All bool
 }
 
-// Verify compares the sessions of the traces with the agents' files. An error is the store's
-// or the context's.
+// Verify compares the sessions of the traces with the agents' files.
 func (v *Verifier) Verify(ctx context.Context, sums []store.Summary) (*Report, error) {
 	rep := &Report{Traces: make([]Trace, len(sums))}
 	chosen := make(map[string][]*Trace) // by host
@@ -112,6 +110,12 @@ func (v *Verifier) host(ctx context.Context, rep *Report, host string, traces []
 		roots, err := v.Store.Conversations(ctx, id)
 		return slices.ContainsFunc(roots, func(r store.Root) bool { return r.Removed }), err
 	}}
+	if !v.All {
+		c.Some = make(map[string]bool)
+		for id := range chosen {
+			c.Some[id] = true
+		}
+	}
 	differ, err := c.Sessions(ctx, slices.Sorted(maps.Keys(chosen)))
 	if err != nil {
 		return err
@@ -177,8 +181,7 @@ func weighty(kinds []agentfiles.Unknown) bool {
 	return slices.ContainsFunc(kinds, func(u agentfiles.Unknown) bool { return u.Counts })
 }
 
-// Clean applies clean to every text, each of which may be the agent's files', and puts it
-// on one line.
+// Clean applies clean to every text, and puts it on one line.
 func (rep *Report) Clean(clean func(string) string) { scrub(clean, reflect.ValueOf(rep)) }
 
 // scrub does so for all texts below a value but ids of traces.
@@ -204,18 +207,14 @@ func scrub(clean func(string) string, v reflect.Value) {
 // maxUnread bounds the places that were not read which are shown to people.
 const maxUnread = 10
 
-// unread names the places that were not read, unknown the kinds that are not known.
-func (f *Findings) unread(line func(name, text string)) {
-	for i, u := range f.Unread {
-		if i == maxUnread {
-			line("not read", fmt.Sprintf("and %d more places (--json has them)", len(f.Unread)-i))
-			return
-		}
+// places names the places that were not read, and the kinds that are not known.
+func (f *Findings) places(line func(name, text string)) {
+	for _, u := range f.Unread[:min(len(f.Unread), maxUnread)] {
 		line("not read", termtext.Value(u.String()))
 	}
-}
-
-func (f *Findings) unknown(line func(name, text string)) {
+	if n := len(f.Unread) - maxUnread; n > 0 {
+		line("not read", fmt.Sprintf("and %d more places (--json has them)", n))
+	}
 	for _, u := range f.Unknown {
 		line("not known", termtext.Value(u.String()))
 	}
@@ -225,23 +224,20 @@ func (f *Findings) unknown(line func(name, text string)) {
 func (rep *Report) Text(width int) string {
 	var b strings.Builder
 	printf := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	below := func(lines ...string) {
-		for _, text := range lines {
-			printf("    %s\n", termtext.Fold(termtext.Value(text), 4, width))
+	below := func(text string) { printf("    %s\n", termtext.Fold(termtext.Value(text), 4, width)) }
+	all := func(differences []Difference) {
+		for _, d := range differences {
+			below(d.String())
 		}
 	}
 	for i := range rep.Traces {
 		t := &rep.Traces[i]
-		mark, counts := "✓", ""
-		var lines []string
-		for _, d := range t.Differences {
-			lines, mark = append(lines, d.String()), "✗"
-		}
+		mark, counts := "✗", ""
 		switch {
 		case t.Unverified != "":
-			lines, mark = []string{"cannot verify: " + t.Unverified}, "?"
-		case len(lines) == 0:
-			counts = "  " + countsText(t.Calls, t.Requests)
+			mark = "?"
+		case len(t.Differences) == 0:
+			mark, counts = "✓", "  "+countsText(t.Calls, t.Requests)
 		}
 		head := mark + " " + t.Trace[:min(8, len(t.Trace))] + "  "
 		title := termtext.Value(t.Title)
@@ -249,35 +245,32 @@ func (rep *Report) Text(width int) string {
 			title = termtext.CutWidth(title, max(10, width-termtext.Width(head+counts)), "…")
 		}
 		printf("%s\n", head+title+counts)
-		below(lines...)
+		if t.Unverified != "" {
+			below("cannot verify: " + t.Unverified)
+		}
+		all(t.Differences)
 	}
 	for _, s := range rep.Sessions {
 		printf("✗ session %s: a second reading of all its files\n", termtext.Value(s.Session))
-		for _, d := range s.Differences {
-			below(d.String())
-		}
+		all(s.Differences)
 	}
 	for _, u := range rep.Untraced {
 		printf("? session %s: no trace\n", termtext.Value(u.Session))
-		below(u.Differences[0].String())
+		all(u.Differences[:1])
 	}
-	line := func(name, text string) { printf("? %s: %s\n", name, text) }
-	rep.unread(line)
-	rep.unknown(line)
+	rep.places(func(name, text string) { printf("? %s: %s\n", name, text) })
 	if rep.Private > 0 {
 		printf("? %s in private folders were not compared\n", termtext.Plural(rep.Private, "request"))
 	}
 	sum := fmt.Sprintf("%d of %s verified", rep.Verified, termtext.Plural(len(rep.Traces), "trace"))
 	if rep.Verified > 0 {
-		sum += ": " + countsText(rep.Calls, rep.Requests) + "; "
-		switch {
-		case rep.Different > 0:
-			sum += termtext.Plural(rep.Different, "trace") + " with differences"
-		case len(rep.Sessions) > 0:
-			sum += termtext.Plural(len(rep.Sessions), "session") + " with differences"
-		default:
-			sum += "no difference"
+		differ := "no difference"
+		if rep.Different > 0 {
+			differ = termtext.Plural(rep.Different, "trace") + " with differences"
+		} else if len(rep.Sessions) > 0 {
+			differ = termtext.Plural(len(rep.Sessions), "session") + " with differences"
 		}
+		sum += ": " + countsText(rep.Calls, rep.Requests) + "; " + differ
 	}
 	printf("\n%s\n", termtext.Fold(sum, 0, width))
 	return b.String()
@@ -310,9 +303,6 @@ func (d Difference) String() string {
 // place names the file and the ids of a difference.
 func (d *Difference) place() string {
 	n, text := len(d.IDs), ""
-	if d.Trace != "" && n == 1 {
-		return "" // it is named
-	}
 	if n > 1 || n == 1 && !strings.HasSuffix(d.What, d.IDs[0]) {
 		text = " " + strings.Join(d.IDs[:min(n, maxNamed)], ", ")
 	}
@@ -322,7 +312,7 @@ func (d *Difference) place() string {
 	if d.File != "" {
 		text += " in " + filepath.Base(d.File)
 	}
-	if text == "" {
+	if text == "" || d.Trace != "" && n == 1 { // it is named
 		return ""
 	}
 	return " (" + text[1:] + ")"

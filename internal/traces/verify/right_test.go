@@ -319,7 +319,7 @@ func TestWhatASessionDidInAPrivateFolderIsNotMissing(t *testing.T) {
 				}
 				hidden += check.Private
 				for n := range r.spans { // what is recorded is compared all the same
-					i := slices.IndexFunc(sums.requests, func(q request) bool { return q.run == n && q.id != "" && q.usage != nil })
+					i := slices.IndexFunc(sums.requests, func(q request) bool { return q.run == n && q.id != "" && q.usage != (store.Usage{}) })
 					if i >= 0 {
 						sums.requests[i].usage.Output++
 						if differ, err = check.Sessions(t.Context(), []string{r.id}); err != nil || len(differ) == 0 {

@@ -25,12 +25,11 @@ type Sums struct {
 	prompts  []prompt
 	// usage is that of the roots, listed that of the requests and of the sums of requests.
 	usage, listed store.Usage
-	// summed reports the sum of a session that is not known by its requests, uncounted a root
-	// without a number of calls.
+	// summed reports the sum of a session that is not known by its requests, counted is the number of
+	// calls by the roots, and uncounted reports one without it.
 	summed, uncounted bool
-	// counted is the number of calls by the roots.
-	counted     int
-	first, last time.Time
+	counted           int
+	first, last       time.Time
 	// dirs are the folders of the runs, ids those of calls and requests.
 	dirs []string
 	ids  map[string]bool
@@ -64,7 +63,7 @@ type request struct {
 	id, model, agent string
 	// failed reports one that failed, sum that of several of which nothing else is known.
 	failed, sum bool
-	usage       *store.Usage
+	usage       store.Usage
 }
 
 // prompt is a prompt that a person typed.
@@ -89,14 +88,19 @@ func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
 		s.ids = make(map[string]bool)
 	}
 	for _, r := range runs {
-		spans := slices.Collect(otlp.Spans([]*tracepb.ResourceSpans{r}))
-		if s.only != "" {
-			spans = slices.DeleteFunc(spans, func(span *tracepb.Span) bool {
-				id := step.Of(span).Session()
-				return id != "" && id != s.only
-			})
+		var spans []*tracepb.Span
+		var tree step.Tree
+		for span := range otlp.Spans([]*tracepb.ResourceSpans{r}) {
+			one := step.Of(span)
+			if id := one.Session(); s.only != "" && id != "" && id != s.only {
+				continue
+			}
+			if i := tree.Add(one); i < len(spans) {
+				spans[i] = span // the store has one of an id
+			} else {
+				spans = append(spans, span)
+			}
 		}
-		tree := step.TreeOf(slices.Values(spans))
 		at := max(0, len(s.runs)-1)
 		for _, span := range spans {
 			if step.Of(span).Kind() == step.KindRun {
@@ -117,7 +121,7 @@ func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
 func (s *Sums) addRoot(span *tracepb.Span) {
 	one := step.Of(span)
 	if u := one.Usage(); u != nil {
-		s.usage = sum(s.usage, u)
+		s.usage = sum(s.usage, *u)
 	}
 	n, _, _, known := one.Calls()
 	s.counted += int(n)
@@ -137,11 +141,11 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 		at, u := e.At(), e.Usage()
 		switch {
 		case e.Name() == otelmap.EventUsage && u != nil:
-			s.listed = sum(s.listed, u)
+			s.listed = sum(s.listed, *u)
 			if e.UsageSource() == "session" {
 				s.summed = true
 			} else {
-				s.requests = append(s.requests, request{run: len(s.runs), usage: u, sum: true})
+				s.requests = append(s.requests, request{run: len(s.runs), usage: *u, sum: true})
 			}
 		case e.Name() == otelmap.EventPrompt:
 			if !r.asked || at.Before(r.begun) {
@@ -176,14 +180,11 @@ func (s *Sums) add(at int, span *tracepb.Span, agent string) {
 			start: one.Started(), end: one.Ended(), skill: one.InvokedBy() != "", script: kind == step.KindScript,
 		})
 	case step.KindRequest:
-		u := one.Usage()
-		if u != nil {
-			s.listed = sum(s.listed, u)
+		q := request{run: at, id: known(one.ResponseID()), model: once(one.Model()), agent: agent, failed: statusOf(one) == failed}
+		if u := one.Usage(); u != nil {
+			q.usage, s.listed = *u, sum(s.listed, *u)
 		}
-		s.requests = append(s.requests, request{
-			run: at, id: known(one.ResponseID()), model: once(one.Model()), agent: agent,
-			failed: statusOf(one) == failed, usage: u,
-		})
+		s.requests = append(s.requests, q)
 	default:
 		return
 	}
@@ -200,7 +201,7 @@ func statusOf(s step.Step) string {
 	return [...]string{otelmap.EndOK: ok, otelmap.EndFailed: failed, otelmap.EndDenied: denied, otelmap.EndUnfinished: unfinished, otelmap.EndRunning: ""}[end]
 }
 
-func sum(x store.Usage, y *store.Usage) store.Usage {
+func sum(x, y store.Usage) store.Usage {
 	return store.Usage{Input: x.Input + y.Input, Output: x.Output + y.Output, CacheRead: x.CacheRead + y.CacheRead, CacheWrite: x.CacheWrite + y.CacheWrite}
 }
 

@@ -116,7 +116,7 @@ func (r *recording) differences(t *testing.T, spans []*tracepb.ResourceSpans) []
 	}
 	sums := new(Sums)
 	sums.Add(spans...)
-	c := Check{Host: r.host, Files: files, Store: r.other, Sums: map[string]*Sums{r.id: sums}, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+	c := Check{Host: r.host, Files: files, Store: r.other, Sums: map[string]*Sums{r.id: sums}, Some: map[string]bool{r.id: true}, Now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
 	found, err := c.Sessions(t.Context(), []string{r.id})
 	if err != nil {
 		t.Fatal(err)
@@ -237,5 +237,18 @@ func TestSecondReadingCountsACopyOnce(t *testing.T) {
 		if (len(differ) > 0) != c.different {
 			t.Errorf("%s: %v", c.name, differ)
 		}
+	}
+}
+
+// TestASpanThatComesAgainCountsOnce has a request with the id of another one, as the store keeps one
+// of them, and a call behind it.
+func TestASpanThatComesAgainCountsOnce(t *testing.T) {
+	child := func(id, operation string) *tracepb.Span {
+		return &tracepb.Span{SpanId: []byte(id), ParentSpanId: []byte("00000000"), Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, operation)}}
+	}
+	sums := new(Sums)
+	sums.Add(resource(rootSpan(0, 9, otelmap.OutcomeCompleted), child("00000001", otelmap.OpChat), child("00000001", otelmap.OpChat), child("00000002", otelmap.OpExecuteTool)))
+	if len(sums.requests) != 1 || len(sums.calls) != 1 || sums.calls[0].agent != "" {
+		t.Errorf("%d requests and %d calls, want one each", len(sums.requests), len(sums.calls))
 	}
 }

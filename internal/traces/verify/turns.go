@@ -3,6 +3,7 @@ package verify
 import (
 	_ "embed"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -72,12 +73,7 @@ func (c *comparison) homes(turns []*agentfiles.Turn, runs []run) []int {
 	taken := make(map[int]bool)
 	for i, r := range runs {
 		homes[i] = -1
-		n, _ := slices.BinarySearchFunc(turns, r.begun, func(t *agentfiles.Turn, at time.Time) int {
-			if t.At.After(at) {
-				return 1
-			}
-			return -1
-		})
+		n := sort.Search(len(turns), func(k int) bool { return turns[k].At.After(r.begun) })
 		best := early + 1
 		for k := n - 1; k >= 0 && r.begun.Sub(turns[k].At) <= early; k-- {
 			if away := r.begun.Sub(turns[k].At); away < best && !(taken[k] && r.asked) {
@@ -113,25 +109,18 @@ func follows(t *agentfiles.Turn, before, r run) bool {
 
 // compareOutcome compares how a turn ended.
 func (c *comparison) compareOutcome(t *agentfiles.Turn, r run) {
-	theirs := ""
+	theirs, unseen := otelmap.OutcomeInterrupted, r.outcome == otelmap.OutcomeFailed && !showsFailed(c.host)
+	stopped := r.outcome == otelmap.OutcomeInterrupted || r.outcome == otelmap.OutcomeCancelled
 	switch {
-	case t.Unclear && !t.Answered:
-		return
 	case t.Answered && t.Failed:
 		theirs = otelmap.OutcomeFailed
 	case t.Answered:
 		theirs = otelmap.OutcomeCompleted
-	case t.Cut || r.outcome == otelmap.OutcomeCompleted:
-		theirs = otelmap.OutcomeInterrupted
-	case r.outcome == otelmap.OutcomeFailed && showsFailed(c.host):
-		theirs = otelmap.OutcomeInterrupted // the files show nothing
-	default:
+	case t.Unclear || !t.Cut && r.outcome != otelmap.OutcomeCompleted && r.outcome != otelmap.OutcomeFailed:
 		return
 	}
-	stopped := r.outcome == otelmap.OutcomeInterrupted || r.outcome == otelmap.OutcomeCancelled
 	switch {
-	case theirs == r.outcome, theirs == otelmap.OutcomeInterrupted && stopped:
-	case r.outcome == otelmap.OutcomeFailed && !showsFailed(c.host): // after an answer
+	case unseen, theirs == r.outcome, theirs == otelmap.OutcomeInterrupted && stopped:
 	case stopped && c.lacks.CutTurns && c.stoppedIn(r):
 	default:
 		c.add(Difference{
@@ -148,8 +137,7 @@ func (c *comparison) stoppedIn(r run) bool {
 	})
 }
 
-// comparePrompts compares the prompts, in their order. What is left on both sides was changed
-// or swapped.
+// comparePrompts compares the prompts in their order. What is left on both sides was changed.
 func (c *comparison) comparePrompts() {
 	theirs := slices.SortedStableFunc(slices.Values(c.files.Prompts), func(x, y *agentfiles.Prompt) int { return x.At.Compare(y.At) })
 	ours := slices.SortedStableFunc(slices.Values(c.prompts), func(x, y prompt) int { return x.at.Compare(y.at) })
@@ -179,7 +167,7 @@ func (c *comparison) comparePrompts() {
 	}
 	for len(lost) > 0 && len(rest) > 0 {
 		c.add(Difference{
-			Trace: c.trace(ours[rest[0]].run), Kind: Text, What: "prompt of " + theirs[lost[0]].At.UTC().Format(time.RFC3339),
+			Trace: c.trace(ours[rest[0]].run), Kind: Text, What: "prompt of " + at(theirs[lost[0]].At),
 			InTrace: short(ours[rest[0]].text), InFiles: short(text(lost[0])), File: theirs[lost[0]].File, IDs: []string{"line " + strconv.Itoa(theirs[lost[0]].Line)},
 		})
 		lost, rest = lost[1:], rest[1:]
@@ -197,8 +185,7 @@ func (c *comparison) comparePrompts() {
 	c.addNoted("prompt")
 }
 
-// near reports that a prompt of a trace is of the time of one in the files: not beyond those
-// around it.
+// near reports that a prompt is of the time of one in the files: not beyond those around it.
 func near(at, theirs time.Time, all []*agentfiles.Prompt, k int) bool {
 	if at.Sub(theirs).Abs() <= 50*time.Millisecond {
 		return true

@@ -182,6 +182,70 @@ func TestEventLineCountsCallsWithoutAnEnd(t *testing.T) {
 	}
 }
 
+// TestEventLineCountsCallsWhoseIDComesAgain has calls with one id: the next reply of some models
+// counts its calls anew.
+func TestEventLineCountsCallsWhoseIDComesAgain(t *testing.T) {
+	type events []hook.Event
+	tool := func(input string, status hook.ToolStatus) *hook.Tool {
+		return &hook.Tool{ID: "call_0", Name: "Bash", Input: input, Status: status}
+	}
+	start := func(s int, input string) hook.Event {
+		return hook.Event{Kind: hook.KindToolStart, StoredAt: t0.Add(time.Duration(s) * time.Second), Hash: 7, Tool: tool(input, hook.ToolUnknown)}
+	}
+	end := func(input string, status hook.ToolStatus) hook.Event {
+		return hook.Event{Kind: hook.KindToolEnd, Tool: tool(input, status)}
+	}
+	asked := func(id, input string) hook.Event {
+		e := hook.Event{Kind: hook.KindPermission, Tool: tool(input, hook.ToolUnknown)}
+		e.Tool.ID = id
+		return e
+	}
+	of := func(agent string, e hook.Event) hook.Event {
+		e.Agent = agent
+		return e
+	}
+	plain := func(s int, hash uint64, input string) hook.Event {
+		e := start(s, input)
+		e.Hash, e.Tool.ID = hash, ""
+		return e
+	}
+	denied := hook.Event{Kind: hook.KindHookRuns, About: 7, Answer: &hook.HookAnswer{Cancelled: true}}
+	for name, c := range map[string]struct {
+		events events
+		want   EventLine
+	}{
+		"two calls":                     {events{start(0, "ls"), end("ls", hook.ToolOK), start(9, "rm"), end("rm", hook.ToolFailed)}, EventLine{Calls: 2, Failures: 1}},
+		"two equal calls":               {events{start(0, "ls"), end("ls", hook.ToolOK), start(9, "ls"), end("ls", hook.ToolFailed)}, EventLine{Calls: 2, Failures: 1}},
+		"without starts":                {events{end("ls", hook.ToolOK), end("rm", hook.ToolFailed)}, EventLine{Calls: 2, Failures: 1}},
+		"copies":                        {events{start(0, "ls"), start(1, "ls"), end("ls", hook.ToolFailed), end("ls", hook.ToolOK)}, EventLine{Calls: 1, Failures: 1}},
+		"the first denied by the user":  {events{start(0, "rm"), asked("call_0", "rm"), start(9, "ls"), end("ls", hook.ToolOK)}, EventLine{Calls: 2, Denials: 1}},
+		"the second denied by a hook":   {events{start(0, "ls"), end("ls", hook.ToolOK), start(9, "ls"), denied}, EventLine{Calls: 2, Denials: 1}},
+		"denied by a hook, with an end": {events{start(0, "rm"), denied, end("rm", hook.ToolDenied), start(9, "ls"), end("ls", hook.ToolOK)}, EventLine{Calls: 2, Denials: 1}},
+		"the second asked about by what it is": {
+			events{start(0, "ls"), start(9, "rm"), asked("", "rm"), end("ls", hook.ToolOK)}, EventLine{Calls: 2, Denials: 1},
+		},
+		"other calls a moment later, without ids": {events{plain(0, 7, "ls"), plain(0, 7, "ls"), plain(0, 8, "ls")}, EventLine{Calls: 2, Failures: 2}},
+		"asked about, one after the other":        {events{plain(0, 7, "ls"), plain(0, 8, "rm"), asked("", "du"), asked("", "df")}, EventLine{Calls: 2, Denials: 2}},
+		"asked about in another spelling":         {events{start(0, "rm"), asked("", "/rm")}, EventLine{Calls: 1, Denials: 1}},
+		"a subagent's meanwhile": {
+			events{start(0, "ls"), of("a", end("rm", hook.ToolFailed)), of("a", start(1, "df")), end("ls", hook.ToolOK), end("cd", hook.ToolOK)}, EventLine{Calls: 3, Failures: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var lines EventLines
+			var got EventLine
+			for _, e := range append(c.events, hook.Event{Kind: hook.KindRunComplete}) {
+				if l, ok := lines.Of(&e); ok && e.Kind == hook.KindRunComplete {
+					got = EventLine{Calls: l.Calls, Failures: l.Failures, Denials: l.Denials}
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("the run (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestEventSaysWhatARunDidWhereItsAnswerDoesNotFit(t *testing.T) {
 	e := EventLine{
 		Time: t0, Agent: "opencode", Session: "3f2a9c", Directory: "/home/me/shop", Kind: hook.KindRunComplete.String(), Status: "ok",

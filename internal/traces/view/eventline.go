@@ -3,6 +3,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,7 @@ type EventLine struct {
 // EventLines turns events into lines. The zero value is ready to use.
 type EventLines struct {
 	runs map[string]*tally
+	seed maphash.Seed
 }
 
 // tally counts what a session's run did.
@@ -65,10 +67,10 @@ type tally struct {
 	// the end of the run.
 	closed                   bool
 	calls, failures, denials int
-	// open are the main agent's calls that have begun and not ended, and whether the user
-	// was asked about them; ended those that have an id and were counted.
-	open  map[string]*openCall
-	ended map[string]bool
+	// agents are the calls by agent, waiting those of the main agent that have begun and not
+	// ended, in order.
+	agents  map[string]*agentCalls
+	waiting []*openCall
 	// said is the text of the session's last run, which a notification may repeat.
 	said string
 }
@@ -81,39 +83,66 @@ func waits(e *hook.Event) bool {
 	})
 }
 
+// agentCalls are the calls of one agent: those under way, and the newest by their keys.
+type agentCalls struct {
+	open   hook.OpenCalls[*openCall]
+	newest map[hook.CallKey]*openCall
+}
+
 type openCall struct {
-	id    string
+	key   hook.CallKey
 	hash  uint64
+	begun time.Time
+	// asked reports that the user was asked about the call.
 	asked bool
 }
 
-func keyOf(t *hook.Tool) string { return cmp.Or(t.ID, t.Name+"\x00"+t.Input) }
+// copyWithin is how far apart the copies of one event may be stored. A model that makes a call
+// again with the same id and input must have answered meanwhile.
+const copyWithin = time.Second
+
+func (t *tally) of(agent string) *agentCalls {
+	if t.agents == nil {
+		t.agents = make(map[string]*agentCalls)
+	}
+	if t.agents[agent] == nil {
+		t.agents[agent] = &agentCalls{newest: make(map[hook.CallKey]*openCall)}
+	}
+	return t.agents[agent]
+}
 
 // begin notes a call that has begun. Agents may report the start twice.
-func (t *tally) begin(e *hook.Event) {
-	if e.Agent != "" || e.Tool == nil {
-		return // the calls of a subagent may outlast the run
+func (t *tally) begin(e *hook.Event, key hook.CallKey) {
+	if e.Tool == nil {
+		return
 	}
-	if t.open == nil {
-		t.open = make(map[string]*openCall)
+	of, c := t.of(e.Agent), &openCall{key: key, hash: e.Hash, begun: e.StoredAt}
+	if before := of.newest[key]; before != nil && before.hash == c.hash && c.begun.Sub(before.begun) <= copyWithin {
+		return
 	}
-	if !t.ended[e.Tool.ID] && t.open[keyOf(e.Tool)] == nil {
-		t.open[keyOf(e.Tool)] = &openCall{id: e.Tool.ID, hash: e.Hash}
+	of.newest[key] = c
+	of.open.Start(key, c)
+	if e.Agent == "" { // the calls of a subagent may outlast the run
+		t.waiting = append(t.waiting, c)
 	}
 }
 
-// count counts a call that has ended, once.
-func (t *tally) count(key, id string, end otelmap.End) {
-	delete(t.open, key)
-	if t.ended[id] {
+// end counts the call that has ended. Agents may report the end twice, or a success after a
+// failure.
+func (t *tally) end(agent string, key hook.CallKey, end otelmap.End) {
+	of := t.of(agent)
+	c, begun := of.open.End(key)
+	if !begun && key.ID != "" && of.newest[key] != nil {
 		return
 	}
-	if id != "" {
-		if t.ended == nil {
-			t.ended = make(map[string]bool)
-		}
-		t.ended[id] = true
+	if !begun {
+		of.newest[key] = &openCall{key: key}
 	}
+	t.waiting = slices.DeleteFunc(t.waiting, func(w *openCall) bool { return w == c })
+	t.count(end)
+}
+
+func (t *tally) count(end otelmap.End) {
 	t.calls++
 	switch {
 	case end == otelmap.EndDenied:
@@ -123,23 +152,40 @@ func (t *tally) count(key, id string, end otelmap.End) {
 	}
 }
 
+// ask notes a question about a call. It may have no id, and spell the input differently.
+func (t *tally) ask(key hook.CallKey) {
+	var about *openCall
+	for _, c := range t.waiting {
+		switch {
+		case key.ID != "" && key.ID == c.key.ID:
+			about = c
+		case key.ID == "" && c.key.Name == key.Name && !c.asked && (about == nil || c.key.Input == key.Input && about.key.Input != key.Input):
+			about = c
+		}
+	}
+	if about != nil {
+		about.asked = true
+	}
+}
+
 // deny counts the call that a hook denied.
 func (t *tally) deny(e *hook.Event) {
-	for key, c := range t.open {
+	for _, c := range slices.Backward(t.waiting) {
 		if c.hash == e.About {
-			t.count(key, c.id, otelmap.EndDenied)
+			t.end("", c.key, otelmap.EndDenied)
+			return
 		}
 	}
 }
 
 // close counts the calls that have not ended when the run has, as the trace has them.
 func (t *tally) close(run hook.Kind) {
-	for key, c := range t.open {
+	for _, c := range t.waiting {
 		end := otelmap.EndUnfinished
 		if c.asked || run == hook.KindRunCancel {
 			end = otelmap.EndDenied
 		}
-		t.count(key, "", end)
+		t.count(end)
 	}
 }
 
@@ -152,19 +198,19 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 	out.Waiting = waits(e)
 	open := l.open(e)
 	t := l.tally(e)
+	var key hook.CallKey
 	if e.Tool != nil {
 		out.Tool, out.CallID, out.Input = e.Tool.Name, e.Tool.ID, e.Tool.Input
+		key = hook.CallKey{ID: e.Tool.ID, Name: e.Tool.Name, Input: maphash.String(l.seed, e.Tool.Input)}
 	}
 	switch e.Kind {
 	case hook.KindAside:
 		return out, false
 	case hook.KindToolStart:
 		out.End = otelmap.EndRunning
-		t.begin(e)
+		t.begin(e, key)
 	case hook.KindPermission:
-		if e.Tool != nil && t.open[keyOf(e.Tool)] != nil {
-			t.open[keyOf(e.Tool)].asked = true
-		}
+		t.ask(key)
 	case hook.KindToolEnd:
 		out.End = endsOf[e.Tool.Status]
 		if e.Tool.Status == hook.ToolCancelled {
@@ -172,7 +218,7 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		}
 		out.Text = cmp.Or(e.Tool.Error, e.Tool.Output)
 		out.Took = max(0, e.Tool.Duration)
-		t.count(keyOf(e.Tool), e.Tool.ID, out.End)
+		t.end(e.Agent, key, out.End)
 	case hook.KindHookRuns:
 		if e.Answer.Denies() {
 			t.deny(e)
@@ -219,7 +265,7 @@ func (l *EventLines) open(e *hook.Event) bool {
 // starts, session ends and notifications between runs do not.
 func (l *EventLines) tally(e *hook.Event) *tally {
 	if l.runs == nil {
-		l.runs = make(map[string]*tally)
+		l.runs, l.seed = make(map[string]*tally), maphash.MakeSeed()
 	}
 	t := l.runs[e.Session]
 	if t == nil {

@@ -50,6 +50,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 			Input:  l.b.texts.KeepJSON(use.input),
 			Text:   l.b.texts.Keep(text),
 			Status: status,
+			Ran:    status == hook.ToolCancelled && r.text("toolDenialKind") != "cancelled",
 			Asked:  use.at,
 			At:     r.at,
 		})
@@ -110,7 +111,7 @@ func (l *fileLog) interrupt(at time.Time, tools bool) {
 	for _, i := range l.refused {
 		res := &l.b.results[i]
 		if res.Turn == l.turn && (res.Status == hook.ToolDenied || tools && at.Sub(res.At) <= killed) {
-			res.Status = hook.ToolCancelled
+			res.Status, res.Ran = hook.ToolCancelled, true
 		}
 	}
 	l.refused = l.refused[:0]

@@ -68,7 +68,8 @@ func TestClaudeToolStatus(t *testing.T) {
 				lines = append(lines, userRow("p1", 6, "[Request interrupted by user for tool use]"))
 			}
 			if diff := cmp.Diff([]hook.ToolResult{{
-				ID: "t1", Turn: "p1", Name: "Bash", Input: `{"command":"ls"}`, Text: tt.text, Status: tt.want, Asked: sec(1), At: sec(5),
+				ID: "t1", Turn: "p1", Name: "Bash", Input: `{"command":"ls"}`, Text: tt.text, Status: tt.want,
+				Ran: tt.want == hook.ToolCancelled && !strings.Contains(tt.more, "cancelled"), Asked: sec(1), At: sec(5),
 			}}, readLines(t, lines...).ToolResults); diff != "" {
 				t.Errorf("results (-want +got):\n%s", diff)
 			}

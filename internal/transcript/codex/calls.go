@@ -338,9 +338,10 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 		return // not of a call of the model's
 	}
 	r.Status = l.itemStatus(item)
+	r.Ran = r.Status == hook.ToolCancelled
 	r.Text = l.Texts.Keep(r.Text)
 	if i, ok := l.done[callKey{r.Agent, id}]; ok {
-		l.Results[i].Status, l.Results[i].Asked, l.Results[i].At = r.Status, r.Asked, r.At
+		l.Results[i].Status, l.Results[i].Ran, l.Results[i].Asked, l.Results[i].At = r.Status, r.Ran, r.Asked, r.At
 		return
 	}
 	l.addResult(r)

@@ -95,6 +95,7 @@ func (l *log) addTool(o rawjson.Object, agent, turn string, began, at time.Time)
 		Status: qwen.StatusOf(o.Text("status"), o.Text("error_type"), o.Text("execution_status") != "not_started"),
 		Asked:  began, At: at, File: l.File, Row: l.Line,
 	}
+	r.Ran = r.Status == hook.ToolCancelled && o.Text("execution_status") != ""
 	a := l.askFor(&r)
 	if a != nil {
 		r.ID = a.ID
@@ -158,7 +159,7 @@ func (l *log) addResult(r *row) {
 		made.result = len(l.Results)
 		l.Results = append(l.Results, hook.ToolResult{
 			ID: key.id, Agent: l.agent, Turn: turn, Name: p.name, Input: made.Input,
-			Text: text, Status: status, Asked: made.Asked, At: r.at, File: l.File, Row: l.Line,
+			Text: text, Status: status, Ran: status == hook.ToolCancelled && how.Text("executionStatus") != "", Asked: made.Asked, At: r.at, File: l.File, Row: l.Line,
 		})
 	}
 	if cancelled && l.agent == "" {

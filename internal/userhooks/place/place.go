@@ -7,6 +7,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/spanid"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -19,7 +20,7 @@ func Find(session string, records []*spool.Record, whole bool, about uint64, idl
 	}
 	if ev := add(b, records, about); ev != nil {
 		if sc, rc, ok := b.SpanFor(ev); ok {
-			return otelmap.Traceparent(sc), otelmap.Traceparent(rc)
+			return spanid.Traceparent(sc.TraceID(), sc.SpanID()), spanid.Traceparent(rc.TraceID(), rc.SpanID())
 		}
 	}
 	return "", ""

@@ -33,17 +33,16 @@ type Reading struct {
 	Unread []Unread
 	// Unknown are the rows, items and parts of kinds that are not known, by their kinds.
 	Unknown []Unknown
-	// about are the sessions and threads that the files that were read are about, by the paths.
-	about map[string][]string
+	// About are the sessions and threads that the files that were read are about, notes those of each.
+	About map[string]bool
+	notes Notes
 }
 
 // Lacks is what an agent's hooks report and its files lack.
 type Lacks struct {
-	// UnnamedCalls are calls without an id, of which the files may lack one that did not end,
-	// ScriptCalls those that a script makes.
-	UnnamedCalls, ScriptCalls bool
-	// CutTurns are turns that are cut off before their first answer, or during a call.
-	CutTurns bool
+	// UnnamedCalls are calls without an id that did not end, ScriptCalls those that a script makes,
+	// CutTurns turns that are cut off before their first answer, or during a call.
+	UnnamedCalls, ScriptCalls, CutTurns bool
 }
 
 // LacksOf returns what the files of an agent lack.
@@ -59,44 +58,39 @@ type Session struct {
 	Results map[string]bool
 	// Turns are what the prompts and the host's own words began.
 	Turns []*Turn
-	// Files are those with rows of the session, Began and Ended are the times of the first
-	// and the last of these.
+	// Files are those with rows of it, Began and Ended the times of the first and the last row.
 	Files        []string
 	Began, Ended time.Time
 	// Unsummed reports that the files say less in sum than by their answers, so that tokens are
-	// not compared.
-	Unsummed bool
+	// not compared, Left that something of it was left to another session.
+	Unsummed, Left bool
 
-	// prompts are the keys of these, calls are by their ids, and rank is the highest of the rows with
-	// requests and of those with prompts.
+	// prompts are the keys of these, calls are by their ids, rank is the highest of the rows with
+	// requests and of those with prompts, and copied reports rows that say that they are copies.
 	prompts map[string]bool
 	calls   map[string][]*Call
 	rank    [2]int
-	// owned reports a file that is the session's, copied that rows say that they are copies, and
-	// holders are the sessions in whose files it is.
-	owned, copied bool
-	holders       []string
+	copied  bool
 }
 
-// Fact is what requests, calls, prompts and turns have in common: the file with it, and when it
-// was written. Requests and calls have an ID.
+// Fact is what requests, calls, prompts and turns have in common. Requests and calls have an ID.
 type Fact struct {
 	ID, File string
 	At       time.Time
-	// Held are the sessions in whose files it is as well.
-	Held []string
 	// Line is the number of the row, from 1.
 	Line int
 	// Agent is the id of the subagent whose it is, empty for the main agent. Dir is the folder
 	// that it worked in, EndDir that of the result of a call or of a turn's last row, both empty
 	// where rows do not say.
 	Agent, Dir, EndDir string
-	// copied reports that the row says that it is a copy, sub that a subagent's file has it.
-	copied, sub bool
+	// copied reports that the row says that it is a copy, sub that a subagent's file has it, and short
+	// that its id may be that of other calls. of is the session that it is left to.
+	copied, sub, short bool
+	of                 string
 }
 
 // Request is a request to a model. Input includes what was read from the cache and written to it;
-// Bare is the count as it stands where the file does not say whether it does, else the same. Failed
+// Bare is the input as the file has it, if it does not say whether the cache is included, else the same. Failed
 // reports an answer that is an error. Cost is in US dollars, nil where the files have none.
 type Request struct {
 	Fact
@@ -148,9 +142,8 @@ type Prompt struct {
 
 // Turn is what a prompt, or the host itself, began. Answered reports that an answer in text, or an
 // error, ended it, and Failed that this is an error. Of one without such an end, Cut reports that
-// the user interrupted it, and Unclear that the files do not say how it ended.
-//
-// Last is the time of its last row, and Work the number of its requests and calls.
+// the user interrupted it, and Unclear that the files do not say how it ended. Last is the time of
+// its last row, Work the number of its requests and calls.
 type Turn struct {
 	Fact
 	Answered, Failed, Cut, Unclear bool
@@ -158,8 +151,7 @@ type Turn struct {
 	key                            string
 	Work                           int
 	Breaks                         []Break
-	// ended reports a row that says that the turn has ended.
-	ended bool
+	ended                          bool // by a row that says so
 }
 
 // Break is the time between an end of a turn and the row with which it continued.
@@ -178,7 +170,6 @@ type Unknown struct {
 	File string `json:"file"`
 }
 
-// String names the kind and its number.
 func (u Unknown) String() string {
 	text := fmt.Sprintf("%d of the unknown kind %s, first in %s", u.Count, u.Kind, filepath.Base(u.File))
 	if u.Counts {
@@ -199,7 +190,6 @@ type Unread struct {
 	Session string `json:"session,omitempty"`
 }
 
-// String names the place and the reason.
 func (u Unread) String() string {
 	if u.Line > 0 {
 		return fmt.Sprintf("%s, line %d: %s", u.File, u.Line, u.Reason)
@@ -383,25 +373,55 @@ func Read(ctx context.Context, host string, env Env) (*Reading, error) {
 // were written before a time are left out. Files that cannot be read are among what was not.
 // The error is the context's.
 func (l *Files) Read(ctx context.Context, notes Notes, since time.Time, sessions []string) (*Reading, error) {
-	s := l.selection(notes)
-	files := l.read(ctx, append(s.changed(since), s.of(append(sessions, l.gone(notes)...))...))
-	about := make(map[string][]string)
-	for news := files; len(news) > 0; files = append(files, news...) {
-		var ids []string
-		for _, r := range news {
-			about[r.path] = r.about()
-			ids = append(ids, about[r.path]...)
+	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread), About: make(map[string]bool), notes: make(Notes)}
+	var chosen []found
+	of := make(map[string][]found) // files by the sessions that they were noted to be of
+	changed := maps.Clone(notes)   // or removed
+	for _, f := range l.all {
+		held := notes.hold(f)
+		if !held && !f.at.Before(since) || notes[f.path].Again {
+			chosen = append(chosen, f)
 		}
-		news = l.read(ctx, s.of(ids))
+		if held {
+			delete(changed, f.path)
+		}
+		for _, id := range notes[f.path].Of {
+			of[id] = append(of[id], f)
+		}
+	}
+	for _, n := range changed {
+		sessions = append(sessions, n.Of...)
+	}
+	var files []*file
+	for len(chosen)+len(sessions) > 0 {
+		for _, id := range sessions {
+			chosen = append(chosen, of[id]...)
+			delete(of, id)
+		}
+		sessions = nil
+		for _, r := range l.read(ctx, out.notes, chosen) {
+			note := r.note()
+			files, out.notes[r.path] = append(files, r), note
+			for _, id := range note.Of {
+				if !out.About[id] {
+					out.About[id], sessions = true, append(sessions, id)
+				}
+			}
+		}
+		chosen = nil
 	}
 	slices.SortFunc(files, func(x, y *file) int { return cmp.Compare(x.path, y.path) })
-	out := l.joined(files)
-	out.about = about
+	out.join(files)
 	return out, ctx.Err()
 }
 
-// read reads files.
-func (l *Files) read(ctx context.Context, all []found) []*file {
+// read reads files, each once and those not that were read.
+func (l *Files) read(ctx context.Context, read Notes, all []found) []*file {
+	slices.SortFunc(all, func(x, y found) int { return cmp.Compare(x.path, y.path) })
+	all = slices.DeleteFunc(slices.Compact(all), func(f found) bool {
+		_, known := read[f.path]
+		return known
+	})
 	files := make([]*file, len(all))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -421,16 +441,12 @@ func (l *Files) read(ctx context.Context, all []found) []*file {
 	return files
 }
 
-// joined is what files say together.
-func (l *Files) joined(files []*file) *Reading {
-	out := &Reading{Sessions: make(map[string]*Session), Unread: slices.Clone(l.unread)}
+// join takes what files say together.
+func (out *Reading) join(files []*file) {
 	kinds := make(map[string]Unknown)
 	adopt(files)
 	for _, file := range files {
 		out.Unread = append(out.Unread, file.unread...)
-		for id, s := range file.sessions {
-			out.merge(id, s)
-		}
 		for _, u := range file.unknown {
 			have := kinds[u.Kind]
 			kinds[u.Kind] = Unknown{u.Kind, have.Count + 1, have.Counts || u.Counts, cmp.Or(have.File, u.File)}
@@ -439,8 +455,7 @@ func (l *Files) joined(files []*file) *Reading {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		out.Unknown = append(out.Unknown, kinds[kind])
 	}
-	out.once()
-	return out
+	out.gather(files)
 }
 
 // takes reports a file that may hold rows.

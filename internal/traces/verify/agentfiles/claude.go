@@ -134,7 +134,7 @@ func (c *claudeFile) skim(line []byte) bool {
 		Type string `json:"type"`
 	}
 	if !jsontext.Value(line).IsValid(lenient) {
-		c.skip(c.line, "it is no JSON object")
+		c.skip(c.line, noObject, false)
 	} else if json.Unmarshal(line, &row, lenient) == nil {
 		c.kind("claude-code", row.Type, line)
 	}
@@ -378,11 +378,22 @@ func (c *claudeFile) answer(row *claudeRow) {
 // give gives the prompts that a fork's file began with to the session of the row, whose copies
 // they are.
 func (r *file) give(session string) {
-	s, from := r.sessions[session], r.of()
-	if s == nil || s == from {
+	s, to := r.sessions[session], r.of()
+	if s == nil || s == to {
 		return
 	}
-	s.Give(from, func(f Fact) bool { return !f.At.After(r.at) })
+	kept := s.Without(func(f Fact) bool { return !f.At.After(r.at) })
+	for _, p := range s.Prompts {
+		if !slices.Contains(kept.Prompts, p) {
+			to.addPrompt(to.rank[1], p)
+		}
+	}
+	for _, t := range s.Turns {
+		if !slices.Contains(kept.Turns, t) {
+			to.Turns = append(to.Turns, t)
+		}
+	}
+	s.Prompts, s.Turns = kept.Prompts, kept.Turns
 	if len(s.Prompts) == 0 {
 		s.Began = time.Time{}
 	}

@@ -125,7 +125,7 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 				r.failure(row.ID)
 			}
 			if !sub {
-				r.says(!classic && len(asked) == 0)
+				r.says(!classic && len(asked) == 0, false)
 			}
 		case "user":
 			for _, b := range content {
@@ -155,8 +155,8 @@ func clineStatus(b *block, classic bool) Status {
 	return Unstated
 }
 
-// clineResult adds a result. A text is that of the first call of the tool that its heading names.
-// It returns the calls without one.
+// clineResult adds a result, of a text that of the first call of the tool in its heading. It returns
+// the calls without one.
 func (r *file) clineResult(asked []block, b *block, classic bool) []block {
 	switch {
 	case b.Type == "tool_result":

@@ -45,8 +45,7 @@ type codexRow struct {
 	Items   []codexItem
 }
 
-// ends are the beginning and the end of a call's output: where it says how the call
-// ended.
+// ends are the beginning and the end of a call's output, where it says how the call ended.
 type ends string
 
 // UnmarshalJSONFrom keeps what is not in the middle of a long output.
@@ -90,8 +89,7 @@ var (
 	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image", "exec_command failed", "write_stdin failed:", "Script failed"}
 )
 
-// codexStatus is what an output says of its call, if it says so in a form that is not the
-// tool's own words.
+// codexStatus is what an output says of its call in a form that is not the tool's own words.
 func codexStatus(text string) Status {
 	var m []string
 	head, _, _ := strings.Cut(text, "\nOutput:")
@@ -120,8 +118,7 @@ func codexStatus(text string) Status {
 type codexFile struct {
 	*file
 	model, turnID string
-	// began, compacted and prompted are about the turn: it shortens the conversation, and has a
-	// prompt.
+	// began, compacted and prompted are about the turn: whether it shortens the conversation, has a prompt.
 	began               time.Time
 	compacted, prompted bool
 	// home is the session of the file's own rows. forked is the time of the newest row that a
@@ -131,8 +128,7 @@ type codexFile struct {
 	last       usage
 	// rolled counts how often a rollback took counts back.
 	rolled int
-	// left are the calls of commands that were left running, by the sessions of these, and
-	// polls those by the calls that ask for them.
+	// left are the calls of commands that run on, by their sessions, polls by the calls that ask for them.
 	left, polls map[string]string
 	// recorded are the turns with records of usage, whose counts repeat these.
 	recorded map[string]bool
@@ -309,8 +305,7 @@ func (c *codexFile) called(it *codexItem) {
 	}
 }
 
-// output adds the output of a call. That of a question about a command that was left running
-// may say how this ended.
+// output adds the output of a call, which may say how a command that was left running ended.
 func (c *codexFile) output(it *codexItem) {
 	text := it.Output.text()
 	status := codexStatus(text)
@@ -352,8 +347,7 @@ func (c *codexFile) completed(it *codexItem) {
 	}
 }
 
-// meta reads the id of the session that the next rows belong to. In a fork's file, those
-// that it has copied from its parent follow its own.
+// meta reads whose the next rows are: in a fork's file, first the fork's, then those that it copied.
 func (c *codexFile) meta(it *codexItem) {
 	source := value[struct {
 		Subagent struct {
@@ -401,13 +395,10 @@ func (c *codexFile) count(it *codexItem) {
 	if c.last == total {
 		return
 	}
-	use := it.Info.LastTokenUsage
-	if use == nil {
-		use = &usage{
-			InputTokens: total.InputTokens - c.last.InputTokens, CachedInputTokens: total.CachedInputTokens - c.last.CachedInputTokens,
-			CacheWriteInputTokens: total.CacheWriteInputTokens - c.last.CacheWriteInputTokens, OutputTokens: total.OutputTokens - c.last.OutputTokens,
-		}
-	}
+	use := cmp.Or(it.Info.LastTokenUsage, &usage{
+		InputTokens: total.InputTokens - c.last.InputTokens, CachedInputTokens: total.CachedInputTokens - c.last.CachedInputTokens,
+		CacheWriteInputTokens: total.CacheWriteInputTokens - c.last.CacheWriteInputTokens, OutputTokens: total.OutputTokens - c.last.OutputTokens,
+	})
 	if total.OutputTokens < c.last.OutputTokens {
 		c.rolled++
 	}

@@ -2,7 +2,6 @@ package agentfiles
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -10,33 +9,8 @@ import (
 	"time"
 )
 
-// Of returns a session, which is new if the files have nothing of it.
-func (out *Reading) Of(id string) *Session {
-	if out.Sessions[id] == nil {
-		out.Sessions[id] = newSession()
-	}
-	return out.Sessions[id]
-}
-
 func newSession() *Session {
 	return &Session{Requests: make(map[string]*Request), Results: make(map[string]bool), prompts: make(map[string]bool), calls: make(map[string][]*Call)}
-}
-
-// Give gives the prompts of which is reports true, and the turns that they began, to another
-// session.
-func (s *Session) Give(to *Session, is func(Fact) bool) {
-	kept := s.Without(is)
-	for _, p := range s.Prompts {
-		if is(p.Fact) {
-			to.addPrompt(to.rank[1], p)
-		}
-	}
-	for _, t := range s.Turns {
-		if is(t.Fact) {
-			to.Turns = append(to.Turns, t)
-		}
-	}
-	s.Prompts, s.Turns = kept.Prompts, kept.Turns
 }
 
 // Without returns the session without that of which out reports true.
@@ -53,7 +27,7 @@ func (s *Session) Without(out func(Fact) bool) *Session {
 // Dirs are the folders that the session and its subagents worked in, as far as rows name them.
 func (s *Session) Dirs() []string {
 	dirs := make(map[string]bool)
-	s.Each(func(f *Fact) { dirs[f.Dir], dirs[f.EndDir] = true, true })
+	s.each(func(_ key, f *Fact) { dirs[f.Dir], dirs[f.EndDir] = true, true })
 	delete(dirs, "")
 	return slices.Collect(maps.Keys(dirs))
 }
@@ -63,27 +37,23 @@ func (s *Session) Dirs() []string {
 func (s *Session) Hide(turns []*Turn, off map[string]bool) {
 	s.Turns = nil
 	for _, t := range turns {
+		turn := *t
 		if off[t.Dir] || off[t.EndDir] {
-			hidden := *t
-			hidden.key, hidden.Answered, hidden.Unclear = "", false, true
-			t = &hidden
+			turn.key, turn.Answered, turn.Unclear = "", false, true
 		}
-		s.Turns = append(s.Turns, t)
+		s.Turns = append(s.Turns, &turn)
 	}
 	for i, q := range s.Calls {
-		if off[q.EndDir] {
-			hidden := *q
-			hidden.Hidden = true
-			s.Calls[i] = &hidden
-		}
+		call := *q
+		call.Hidden = off[q.EndDir]
+		s.Calls[i] = &call
 	}
 }
 
 // adopt gives the work of a thread that a subagent began to the session of that one, and that
-// of a file which ends as a subagent does to the session that began before it. The file of a thread
-// whose parent's file is gone is a session by itself.
+// of a file which ends as a subagent does to the session that began before it.
 func adopt(files []*file) {
-	parents, began, owned := make(map[string]string), make(map[string]time.Time), make(map[string]bool)
+	parents, began := make(map[string]string), make(map[string]time.Time)
 	for _, r := range files {
 		if s := r.sessions[r.session]; s != nil && (began[r.session].IsZero() || s.Began.Before(began[r.session])) {
 			began[r.session] = s.Began
@@ -93,57 +63,95 @@ func adopt(files []*file) {
 		}
 	}
 	for _, r := range files {
-		if s := r.sessions[r.session]; r.delegated && s.Began.After(began[r.session]) {
-			s.Each(func(f *Fact) { f.Agent, f.sub = fileName(r.path), true })
+		s, id := r.sessions[r.session], r.session
+		if s == nil {
+			continue
 		}
-		id := r.session
-		for range len(parents) {
-			id = cmp.Or(parents[id], id)
+		if r.delegated && s.Began.After(began[r.session]) {
+			s.each(func(_ key, f *Fact) { f.Agent, f.sub = fileName(r.path), true })
 		}
-		if s := r.sessions[r.session]; r.sub && r.owner != "" && s != nil && id != r.session {
+		for n := len(parents); n > 0 && parents[id] != ""; n-- {
+			id = parents[id]
+		}
+		if r.sub && r.owner != "" && id != r.session {
 			delete(r.sessions, r.session)
 			r.sessions[id] = s
-		}
-		for id, s := range r.sessions {
-			owned[id] = owned[id] || s.owned
-		}
-	}
-	for _, r := range files {
-		for id, s := range r.sessions {
-			if !r.sub || r.owner == "" || owned[id] {
-				continue
-			}
-			s.Each(func(f *Fact) {
-				if f.Agent == r.owner {
-					f.Agent, f.sub = "", false
-				}
-				f.Held = nil
-			})
-			delete(r.sessions, id)
-			s.owned, s.holders = true, nil
-			r.sessions[r.owner] = s
 		}
 	}
 }
 
-// Each visits what the session has.
-func (s *Session) Each(visit func(*Fact)) {
+// gather gives the sessions what the files have of them. Rows of another session may be of the file's,
+// too; those of a session without a file are, and so is a thread whose parent has none.
+func (out *Reading) gather(files []*file) {
+	owned := make(map[string]bool)
+	for _, r := range files {
+		for id := range r.sessions {
+			owned[id] = owned[id] || r.owner == "" || r.owner == id
+		}
+	}
+	for _, r := range files {
+		for _, id := range slices.Sorted(maps.Keys(r.sessions)) {
+			s := r.sessions[id]
+			if owned[id] {
+				out.merge(id, s)
+			}
+			if r.owner == "" || r.owner == id {
+				continue
+			}
+			if !owned[id] {
+				s.each(func(_ key, f *Fact) {
+					if r.sub && f.Agent == r.owner {
+						f.Agent, f.sub = "", false
+					}
+				})
+				out.merge(r.owner, s)
+			} else if !r.sub {
+				if out.Sessions[r.owner] == nil {
+					out.Sessions[r.owner] = newSession()
+				}
+				out.merge(r.owner, &Session{Requests: s.Requests, Calls: s.Calls, Prompts: s.Prompts, Turns: s.Turns, Files: s.Files, rank: s.rank, copied: s.copied})
+			}
+		}
+	}
+	for _, s := range out.Sessions {
+		s.Calls = slices.DeleteFunc(s.Calls, func(c *Call) bool {
+			s.Results[c.ID] = s.Results[c.ID] || c.File == ""
+			return c.File == ""
+		})
+		if len(s.Turns) == 0 && len(s.Requests)+len(s.Calls) > 0 { // no prompt is left, nor how it ended
+			s.Turns = append(s.Turns, s.promptless())
+		}
+	}
+}
+
+// key is what the copies of a request, a call, a prompt or a turn have in common, empty for none.
+type key struct {
+	of  byte
+	nth int
+	id  string
+}
+
+// each visits what the session has.
+func (s *Session) each(visit func(key, *Fact)) {
 	for _, q := range s.Requests {
-		visit(&q.Fact)
+		visit(key{'r', 0, q.ID}, &q.Fact)
 	}
 	for _, q := range s.Calls {
-		visit(&q.Fact)
+		visit(key{'c', q.nth, q.ID}, &q.Fact)
 	}
 	for _, p := range s.Prompts {
-		visit(&p.Fact)
+		visit(key{'p', 0, p.key}, &p.Fact)
 	}
 	for _, t := range s.Turns {
-		visit(&t.Fact)
+		visit(key{'t', 0, t.key}, &t.Fact)
 	}
 }
 
 // merge takes in what a file, or a session without one, says of a session.
 func (out *Reading) merge(id string, s *Session) {
+	// What a subagent is asked is no prompt.
+	s.Prompts = slices.DeleteFunc(s.Prompts, func(p *Prompt) bool { return p.sub })
+	s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool { return t.sub })
 	old := out.Sessions[id]
 	if old == nil {
 		out.Sessions[id] = s
@@ -153,7 +161,7 @@ func (out *Reading) merge(id string, s *Session) {
 		old.addRequest(s.rank[0], q)
 	}
 	for _, c := range s.Calls {
-		same := func(one *Call) bool { return c.File == "" || one.File == "" || c.copies(&one.Fact) }
+		same := func(one *Call) bool { return c.File == "" || one.File == "" || c.same(&one.Fact) }
 		i := slices.IndexFunc(old.calls[c.ID], same)
 		if i < 0 {
 			old.addCall(c)
@@ -173,8 +181,7 @@ func (out *Reading) merge(id string, s *Session) {
 		old.addPrompt(s.rank[1], p)
 	}
 	old.Files, old.Turns = append(old.Files, s.Files...), append(old.Turns, s.Turns...)
-	old.Unsummed = old.Unsummed || s.Unsummed
-	old.owned, old.copied, old.holders = old.owned || s.owned, old.copied || s.copied, append(old.holders, s.holders...)
+	old.Unsummed, old.copied = old.Unsummed || s.Unsummed, old.copied || s.copied
 	if old.Began.IsZero() || !s.Began.IsZero() && s.Began.Before(old.Began) {
 		old.Began = s.Began
 	}
@@ -194,33 +201,15 @@ const shortID = 12
 
 var numbered = regexp.MustCompile(`:\d{1,5}$`)
 
-// copies reports that two calls with one id are the same. The Gemini CLI puts the tool's name
-// before the model's id.
-func (c *Call) copies(other *Fact) bool {
-	id := strings.TrimPrefix(c.ID, c.Name+"__")
-	return len(id) > shortID && !numbered.MatchString(id) || c.At.Equal(other.At) || c.copied || other.copied
-}
-
-// orphans gives sessions whose own file is gone to the first one with a copy.
-func (out *Reading) orphans(began func(x, y string) int) {
-	for _, s := range out.Sessions {
-		if s.owned { // what a subagent is asked is no prompt
-			s.Prompts = slices.DeleteFunc(s.Prompts, func(p *Prompt) bool { return p.sub })
-			s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool { return t.sub })
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(out.Sessions)) {
-		if s := out.Sessions[id]; !s.owned && len(s.holders) > 0 {
-			delete(out.Sessions, id)
-			out.merge(slices.MinFunc(s.holders, began), s)
-		}
-	}
+// same reports that two calls with one id are the same.
+func (f *Fact) same(other *Fact) bool {
+	return !f.short || f.At.Equal(other.At) || f.copied || other.copied
 }
 
 // promptless is the turn of a session of which only requests and calls are left.
 func (s *Session) promptless() *Turn {
 	t := &Turn{Fact: Fact{At: s.Began}, Unclear: true}
-	s.Each(func(f *Fact) {
+	s.each(func(_ key, f *Fact) {
 		if t.At.IsZero() || f.At.Before(t.At) {
 			t.Fact = Fact{At: f.At, File: f.File, Line: f.Line}
 		}
@@ -237,61 +226,41 @@ func later(x, y time.Time) time.Time {
 	return x
 }
 
-// once leaves what several sessions have to the one that began first, where a row that does
-// not say that it is a copy comes before one that does. A session whose own file is gone is
-// part of the first one with a copy of it.
-func (out *Reading) once() {
-	began := func(x, y string) int {
-		a, b := out.Sessions[x], out.Sessions[y]
-		if a == nil || b == nil {
-			return cmp.Compare(x, y)
-		}
-		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(x, y))
-	}
-	out.orphans(began)
-	for _, s := range out.Sessions {
-		if len(s.Turns) == 0 && len(s.Requests)+len(s.Calls) > 0 { // no prompt is left, nor how it ended
-			s.Turns = append(s.Turns, s.promptless())
-		}
-	}
-	requests, calls, prompts, turns := make(map[string]*Fact), make(map[string]*Fact), make(map[string]*Fact), make(map[string]*Fact)
-	// again reports that what has a key was seen before, in a session that is now said to hold it.
-	again := func(seen map[string]*Fact, id, key string, f *Fact) bool {
-		first := seen[key]
-		if first == nil {
-			seen[key] = f
-			return false
-		}
-		first.Held = append(append(first.Held, id), f.Held...)
-		return true
-	}
+// Settle leaves what several sessions have to one of them: to the first for which other reports
+// that it has it and the one before has not, else to the one that began first. What is a copy by its
+// row comes after what is none.
+func (out *Reading) Settle(other func(first, second string, f *Fact) bool) {
+	order := slices.SortedFunc(maps.Keys(out.Sessions), func(x, y string) int {
+		a, b := out.Sessions[x].Began, out.Sessions[y].Began
+		return cmp.Or(cmp.Compare(min(b.Unix(), 0), min(a.Unix(), 0)), a.Compare(b), cmp.Compare(x, y)) // one with nothing but others' rows is last
+	})
+	seen := make(map[key]*Fact)
 	for _, copied := range []bool{false, true} {
-		for _, id := range slices.SortedFunc(maps.Keys(out.Sessions), began) {
+		for _, id := range order {
 			s := out.Sessions[id]
 			if copied && !s.copied {
 				continue
 			}
-			keyed := func(seen map[string]*Fact, key string, f *Fact) bool {
-				alone := strings.HasPrefix(key, ordinal) && !copied && seen[key] != nil
-				return f.copied == copied && key != "" && !alone && again(seen, id, key, f)
-			}
-			maps.DeleteFunc(s.Requests, func(key string, q *Request) bool { return q.copied == copied && again(requests, id, key, &q.Fact) })
-			s.Calls = slices.DeleteFunc(s.Calls, func(c *Call) bool {
-				key := fmt.Sprint(c.ID, "\n", c.nth)
-				switch first := calls[key]; {
-				case c.copied != copied:
-					return false
-				case c.File == "":
-					s.Results[c.ID] = true
-					return true
-				case first != nil && !c.copies(first):
-					calls[key] = &c.Fact
-					return false
+			s.each(func(k key, f *Fact) {
+				first := seen[k]
+				switch {
+				case f.copied != copied:
+				case k.id == "" && k.of != 'c' || first != nil && !copied && strings.HasPrefix(k.id, ordinal):
+					f.of = cmp.Or(f.of, id)
+				case first == nil || f.short && !f.same(first):
+					seen[k], f.of = f, id
+				case other(first.of, id, first):
+					out.Sessions[first.of].Left = true
+					first.of, f.of, seen[k] = "", id, f
 				}
-				return again(calls, id, key, &c.Fact)
 			})
-			s.Prompts = slices.DeleteFunc(s.Prompts, func(p *Prompt) bool { return keyed(prompts, p.key, &p.Fact) })
-			s.Turns = slices.DeleteFunc(s.Turns, func(t *Turn) bool { return keyed(turns, t.key, &t.Fact) })
+		}
+	}
+	for id, s := range out.Sessions {
+		left := s.Without(func(f Fact) bool { return f.of != id })
+		out.Sessions[id] = left
+		if len(left.Requests)+len(left.Calls)+len(left.Prompts)+len(left.Turns) == 0 {
+			delete(out.Sessions, id)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (c *copilotFile) take(row *copilotRow) {
 			c.call(q.ToolCallID, q.Name)
 		}
 		if c.agent == "" {
-			c.says(len(d.ToolRequests) == 0)
+			c.says(len(d.ToolRequests) == 0, false)
 		}
 	case "tool.execution_start":
 		c.call(d.ToolCallID, d.ToolName)
@@ -135,8 +135,7 @@ func copilotStatus(row *copilotRow) Status {
 	return OK
 }
 
-// asked notes a prompt. The host's own messages, some of which are empty, begin no turn within
-// an interaction.
+// asked notes a prompt. The host's own messages begin no turn within an interaction.
 func (c *copilotFile) asked(row *copilotRow) {
 	d := &row.Data
 	switch {

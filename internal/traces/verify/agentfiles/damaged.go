@@ -31,7 +31,7 @@ func (r *file) mend(line []byte, take func([]byte)) {
 				take(row)
 			}
 			if lost || from > 0 {
-				r.skipPart(r.line, noObject)
+				r.skip(r.line, noObject, true)
 			}
 			return
 		}
@@ -48,8 +48,7 @@ func (r *file) mend(line []byte, take func([]byte)) {
 func (r *file) tear() {
 	if r.torn != nil {
 		values, _ := valuesOf(r.torn)
-		r.skip(r.tornAt, noObject)
-		r.unread[len(r.unread)-1].Part = values != nil
+		r.skip(r.tornAt, noObject, values != nil)
 	}
 	r.torn = nil
 }

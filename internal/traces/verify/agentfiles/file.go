@@ -31,27 +31,23 @@ type file struct {
 	line     int
 	sessions map[string]*Session
 	unread   []Unread
+	unknown  []Unknown
 	// owner is the session whose file it is, where rows name another, and origins those of which
 	// it has copies. session and at are those of the row that is read.
 	owner   string
 	origins []string
 	session string
 	at      time.Time
-	// agent is the subagent whose row it is.
-	agent string
+	agent   string // the subagent whose row it is
 	// turn is that of the newest prompt. first is none: it has what comes before a prompt.
 	turn  *Turn
 	first Turn
-	// unknown are the rows of kinds that are not known.
-	unknown []Unknown
 	// sub reports a subagent's file, copied that the row is a copy of one of another file,
-	// delegated a file with the call by which a subagent ends.
-	sub, copied, delegated bool
-	// torn are the lines from number tornAt on that may begin a row with raw line breaks, bad
-	// reports that the line that was taken is no row.
+	// delegated a file with the call by which a subagent ends, bad that the line is no row.
+	sub, copied, delegated, bad bool
+	// torn are the lines from number tornAt on that may begin a row with raw line breaks.
 	torn   []byte
 	tornAt int
-	bad    bool
 	// equal counts equal prompts, dirs are the folders that the agents work in.
 	equal map[string]int
 	dirs  map[string]string
@@ -65,7 +61,7 @@ func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *f
 		err = r.read(ctx, f, buffer)
 	}
 	if err != nil {
-		r.skip(0, "it cannot be read: "+err.Error())
+		r.skip(0, "it cannot be read: "+err.Error(), false)
 	}
 	return r
 }
@@ -79,8 +75,12 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		return err
 	}
 	defer func() { _ = opened.Close() }() // read only
-	if info.Size() > maxLines {
-		return fmt.Errorf("found %d bytes, want at most %d", info.Size(), int64(maxLines))
+	whole, limit := strings.HasSuffix(r.path, ".json"), int64(maxLines)
+	if whole {
+		limit = maxWhole
+	}
+	if info.Size() > limit {
+		return fmt.Errorf("found %d bytes, want at most %d", info.Size(), limit)
 	}
 	var in io.Reader = opened
 	if strings.HasSuffix(r.path, ".zst") {
@@ -92,14 +92,11 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		in = &bounded{unpacked, min(maxLines, minUnpacked+maxRatio*info.Size())}
 	}
 	take := f.open(r)
-	if strings.HasSuffix(r.path, ".json") {
-		if info.Size() > maxWhole {
-			return fmt.Errorf("found %d bytes, want at most %d", info.Size(), maxWhole)
-		}
+	if whole {
 		text, err := io.ReadAll(in)
 		text = bytes.TrimPrefix(text, mark)
 		if err == nil && !jsontext.Value(text).IsValid(lenient) {
-			r.skip(0, "it is no JSON value")
+			r.skip(0, "it is no JSON value", false)
 			return nil
 		}
 		take(text)
@@ -109,11 +106,10 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 	var long []byte // what is read of a line that the buffer does not hold
 	for {
 		part, err := lines.ReadSlice('\n')
-		if errors.Is(err, bufio.ErrBufferFull) && len(long) <= maxLine {
-			long = append(long, part...)
-			continue
-		}
 		if errors.Is(err, bufio.ErrBufferFull) {
+			if len(long) <= maxLine {
+				long = append(long, part...)
+			}
 			continue
 		}
 		line := part
@@ -124,7 +120,7 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		r.line++
 		switch line = bytes.TrimSpace(line); {
 		case len(line) > maxLine:
-			r.skip(r.line, "it is longer than 64 MiB")
+			r.skip(r.line, "it is longer than 64 MiB", false)
 		case len(line) > 0:
 			r.bad = false
 			if take(line); r.bad {
@@ -170,8 +166,7 @@ var (
 // mark begins some files, and rows of files that were joined.
 var mark = []byte("\ufeff")
 
-// parse reads a row into v, which must be zero. A member of another type than expected is
-// left out.
+// parse reads a row into v, which must be zero, without members of other types than expected.
 func (r *file) parse(line []byte, v any) bool {
 	if json.Unmarshal(line, v, lenient) == nil {
 		return true
@@ -194,14 +189,9 @@ func value[T any](raw []byte) (v T) {
 	return v
 }
 
-func (r *file) skip(line int, reason string) {
-	r.unread = append(r.unread, Unread{File: r.path, Line: line, Reason: reason, Session: r.session})
-}
-
-// skipPart notes what is no row, or was not all of one.
-func (r *file) skipPart(line int, reason string) {
-	r.skip(line, reason)
-	r.unread[len(r.unread)-1].Part = true
+// skip notes what is no row, or a part that was not all of one.
+func (r *file) skip(line int, reason string, part bool) {
+	r.unread = append(r.unread, Unread{File: r.path, Line: line, Reason: reason, Part: part, Session: r.session})
 }
 
 // of returns the session of the row that is read.
@@ -210,11 +200,6 @@ func (r *file) of() *Session {
 	if s == nil {
 		s = newSession()
 		s.Files, r.sessions[r.session] = []string{r.path}, s
-	}
-	if r.owner == "" || r.owner == r.session {
-		s.owned = true
-	} else if !slices.Contains(s.holders, r.owner) {
-		s.holders = append(s.holders, r.owner)
 	}
 	if r.copied {
 		s.copied = true
@@ -238,21 +223,17 @@ func (r *file) in(dir string) {
 func (r *file) dir() string { return cmp.Or(r.dirs[r.agent], r.dirs[""]) }
 
 func (r *file) fact() Fact {
-	f := Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, Dir: r.dir(), copied: r.copied, sub: r.sub}
-	if r.owner != "" && r.owner != r.session {
-		f.Held = []string{r.owner}
-	}
-	return f
+	return Fact{File: r.path, At: r.at, Line: r.line, Agent: r.agent, Dir: r.dir(), copied: r.copied, sub: r.sub}
 }
 
 // request adds a request, or what a later row says of it. Where rows of several kinds
 // record the same requests, only those of the highest rank in a session count.
-func (r *file) request(rank int, id, model string, q Request) {
+func (r *file) request(rank int, id, model string, q Request) *Request {
 	r.works()
-	s := r.of()
 	q.Fact, q.Model = r.fact(), model
 	q.ID = cmp.Or(id, fmt.Sprintf("%s:%d", filepath.Base(r.path), r.line))
-	s.addRequest(rank, &q)
+	r.of().addRequest(rank, &q)
+	return &q
 }
 
 func (s *Session) addRequest(rank int, q *Request) {
@@ -294,8 +275,10 @@ func (r *file) failure(id string) {
 func (r *file) call(id, name string) *Call {
 	c, made := r.of().newest(id, r.agent), &Call{Fact: r.fact(), Name: name}
 	made.ID = id
+	own := strings.TrimPrefix(id, name+"__") // the Gemini CLI puts the tool's name before the model's id
+	made.short = len(own) <= shortID || numbered.MatchString(own)
 	// One of the same id as a known one is another if that has ended, or is of another agent or turn.
-	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !made.copies(&c.Fact) {
+	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !made.same(&c.Fact) {
 		r.works()
 		c = made
 		r.of().addCall(c)
@@ -371,8 +354,7 @@ func typedIn(text string) string {
 	return text
 }
 
-// element returns what is in the first element of a name, or of those that begin with it, and
-// what follows that.
+// element returns what is in the first element whose name begins so, and what follows that.
 func element(text, name string) (inner, rest string) {
 	_, rest, _ = strings.Cut(text, "<"+name)
 	_, rest, _ = strings.Cut(rest, ">")
@@ -391,8 +373,7 @@ func (r *file) typed(rank int, key, text string) {
 	r.of().addPrompt(rank, &Prompt{r.fact(), strings.Clone(text[:min(len(text), maxPrompt)]), key})
 }
 
-// kind counts a row, an item or a part of a kind that is not among those of a place, unless it
-// is empty.
+// kind counts a row, an item or a part of a kind that is not among those of a place.
 func (r *file) kind(place, kind string, raw []byte) {
 	if kind == "" || kinds()[[2]string{place, kind}] {
 		return
@@ -406,15 +387,15 @@ func (r *file) kind(place, kind string, raw []byte) {
 // weighty finds what shows that a row of an unknown kind may be work.
 var weighty = regexp.MustCompile(`(?i)"(usage|tokens?|tokens_?count|role|tool_?use_?id|tool_?call_?id|call_?id)"\s*:`)
 
-// nth is the key of a prompt without an id: the number among the file's equal ones.
+// ordinal begins the keys of prompts without an id, which are those of one session alone.
+const ordinal = "#"
+
+// nth is such a key: the number among the file's equal ones.
 func (r *file) nth(rank int, text string) string {
 	key := hashed(fmt.Sprint(rank), text)
 	r.equal[key]++
 	return fmt.Sprintf("%s%s/%d", ordinal, key, r.equal[key])
 }
-
-// ordinal begins keys that are those of one session alone.
-const ordinal = "#"
 
 // hashed is a short key of a prompt: of its text, and its time or rank.
 func hashed(what, text string) string {
@@ -443,9 +424,9 @@ func (r *file) begin(key string) {
 	s.Turns = append(s.Turns, r.turn)
 }
 
-// says notes an answer: one that asks for nothing more may end the turn.
-func (r *file) says(done bool) {
-	r.turn.Answered, r.turn.Failed = done, false
+// says notes an answer or an error: one that asks for nothing more may end the turn.
+func (r *file) says(done, failed bool) {
+	r.turn.Answered, r.turn.Failed = done, failed
 	r.lasts()
 }
 
@@ -468,18 +449,17 @@ func rows[T any](r *file, take func(row *T, line []byte)) func([]byte) {
 
 // interrupt notes that the user interrupted the turn.
 func (r *file) interrupt() {
-	r.turn.Answered, r.turn.Failed, r.turn.Cut, r.turn.ended = false, false, true, true
-	r.lasts()
+	r.turn.Cut, r.turn.ended = true, true
+	r.says(false, false)
 }
 
 // finish notes an end of the turn: an answer, or an error.
 func (r *file) finish(failed bool) {
-	r.turn.Answered, r.turn.Failed, r.turn.ended = true, failed, true
-	r.lasts()
+	r.turn.ended = true
+	r.says(true, failed)
 }
 
-// hostText reports words that the host puts where a prompt is: elements such as
-// <task-notification> and marks in brackets.
+// hostText reports words of the host where a prompt is, as <task-notification> and marks in brackets.
 func hostText(text string) bool {
 	text = strings.TrimSpace(text)
 	if text == "" || interruption(text) {

@@ -47,13 +47,9 @@ func openGemini(r *file) func([]byte) {
 	})
 }
 
-// geminiTask reports a file of an agent of the older versions: it has the session's id, and
-// begins with what the agent is to do.
+// geminiTask reports a file of an agent of the older versions, which begins with what this is to do.
 func geminiTask(row *geminiRow) bool {
-	if len(row.Messages) == 0 {
-		return false
-	}
-	return begins(joined(blocks(row.Messages[0].Content)), geminiTasks)
+	return len(row.Messages) > 0 && begins(joined(blocks(row.Messages[0].Content)), geminiTasks)
 }
 
 // geminiTasks are the beginnings of the tasks of agents that have no kind, and geminiWords of
@@ -98,7 +94,7 @@ func (r *file) gemini(row *geminiRow, line []byte) {
 			}
 		}
 		if !r.sub {
-			r.says(len(row.ToolCalls) == 0)
+			r.says(len(row.ToolCalls) == 0, false)
 		}
 	case "error":
 		r.turn.Answered, r.turn.Unclear = false, true
@@ -113,8 +109,7 @@ func (r *file) gemini(row *geminiRow, line []byte) {
 	}
 }
 
-// unauthorized adds the calls of tools that a subagent does not have, which only the answer to
-// them names.
+// unauthorized adds the calls of tools that a subagent does not have: only their answer names them.
 func (r *file) unauthorized(content jsontext.Value) {
 	for _, p := range value[[]struct {
 		FunctionResponse struct {

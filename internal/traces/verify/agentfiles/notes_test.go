@@ -83,7 +83,7 @@ func TestOnlyWhatAChangeConcernsIsReadAgain(t *testing.T) {
 			_, read = reading(notes, c.since, c.sessions)
 			var got []string
 			for n := range 7 {
-				if _, ok := read.about[path(n)]; ok {
+				if _, ok := read.notes[path(n)]; ok {
 					got = append(got, fmt.Sprint(n))
 				}
 			}
@@ -98,9 +98,9 @@ func TestOnlyWhatAChangeConcernsIsReadAgain(t *testing.T) {
 func TestFilesThatMayStillChangeAreNotNoted(t *testing.T) {
 	at := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	files := &Files{all: []found{{"old", 1, at}, {"new", 1, at.Add(time.Second)}}}
-	read := &Reading{about: map[string][]string{"old": {"s"}, "new": {"s"}}}
-	notes := files.Noted(read, nil, at.Add(time.Second), []string{"old"})
-	if len(notes) != 1 || !notes.Name([]string{"old"}) || notes.Name([]string{"old", "new"}) {
+	read := &Reading{notes: Notes{"old": {Of: []string{"s"}}, "new": {Of: []string{"s"}}}}
+	notes := files.Noted(read, nil, at.Add(time.Second), map[string]bool{"old": true})
+	if len(notes) != 1 || !notes.Name(map[string]bool{"old": true}) || notes.Name(map[string]bool{"old": true, "new": true}) {
 		t.Errorf("got %+v", notes)
 	}
 }

@@ -54,8 +54,7 @@ type opencodeFile struct {
 	first map[string]string
 }
 
-// readOpencode reads a database, or a session of an older version with its messages, each of
-// which is a file.
+// readOpencode reads a database, or a session of an older version, whose messages are files.
 func readOpencode(ctx context.Context, r *file) error {
 	c := &opencodeFile{file: r, parents: make(map[string]string), created: make(map[string]float64), users: make(map[string]bool), subs: make(map[string]bool)}
 	if !strings.HasSuffix(r.path, ".db") {
@@ -115,7 +114,7 @@ func (c *opencodeFile) older() error {
 	}
 	text, err := regular.Read(c.path, regular.Options{})
 	if err != nil || !c.parse(append(text, ' '), &s) || s.ID == "" {
-		c.skip(0, "it is no session")
+		c.skip(0, "it is no session", false)
 		return nil
 	}
 	c.parents[s.ID], c.created[s.ID] = s.ParentID, s.Time.Created
@@ -153,7 +152,7 @@ func (c *opencodeFile) message(session, id, kind, data string, at float64) {
 	m := value[opencodeMessage]([]byte(data))
 	m.Role = cmp.Or(kind, m.Role)
 	if m.Role == "" && !jsontext.Value(data).IsValid(lenient) {
-		c.skipPart(0, "message "+id+" is no JSON object")
+		c.skip(0, "message "+id+" is no JSON object", true)
 	}
 	c.add(session, id, &m, at)
 	if kind == "user" && !c.subs[id] {
@@ -191,9 +190,8 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 	case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
 		c.interrupt()
 	case m.Role == "assistant":
-		c.turn.Answered, c.turn.Failed = m.Finish == "stop" || m.Finish == "length" || m.Error != nil, m.Error != nil
-		c.turn.Answered = c.turn.Answered || m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // a command of the user's
-		c.lasts()
+		command := m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // of the user's
+		c.says(m.Finish == "stop" || m.Finish == "length" || m.Error != nil || command, m.Error != nil)
 	}
 }
 
@@ -201,7 +199,7 @@ func (c *opencodeFile) part(session, id, _, data string, at float64) {
 	p := value[opencodePart]([]byte(data))
 	c.turnOf(session)
 	if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
-		c.skipPart(0, "a part of message "+id+" is no JSON object")
+		c.skip(0, "a part of message "+id+" is no JSON object", true)
 	}
 	c.kind("opencode parts", p.Type, []byte(data))
 	c.at = time.UnixMilli(int64(at))

@@ -88,7 +88,7 @@ func (c *qwenFile) take(row *qwenRow) {
 	case "assistant":
 		if c.lead {
 			c.within()
-			c.says(!called && text != "" && text != "[image]")
+			c.says(!called && text != "" && text != "[image]", false)
 		}
 		c.used(row)
 	case "tool_result":
@@ -132,16 +132,14 @@ func qwenStatus(row *qwenRow, failed bool) Status {
 // used adds the tokens of an answer of which telemetry did not tell.
 func (c *qwenFile) used(row *qwenRow) {
 	if u := row.UsageMetadata; u != nil && !(c.lead && c.reported) {
-		c.works()
-		q := qwenCounts(u.PromptTokenCount, u.CandidatesTokenCount, u.ThoughtsTokenCount, u.TotalTokenCount, u.CachedContentTokenCount)
-		q.Fact, q.Model = c.fact(), row.Model
-		q.ID = row.UUID
 		rank := 1
 		if c.lead {
 			rank = max(1, c.of().rank[0])
-			c.unreported = append(c.unreported, &q)
 		}
-		c.of().addRequest(rank, &q)
+		q := c.request(rank, row.UUID, row.Model, qwenCounts(u.PromptTokenCount, u.CandidatesTokenCount, u.ThoughtsTokenCount, u.TotalTokenCount, u.CachedContentTokenCount))
+		if c.lead {
+			c.unreported = append(c.unreported, q)
+		}
 	}
 	c.reported = c.reported && !c.lead
 }
