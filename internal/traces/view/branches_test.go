@@ -44,12 +44,12 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 		for part := range parts {
 			// The branch at the end is the root's.
 			end, sum, from := here(), int64(0), time.Duration(n*10+part)*time.Hour
-			root := b.add(-1, "invoke_agent", from, from+time.Hour, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, "claude-code"),
+			root := b.Add(-1, "invoke_agent", from, from+time.Hour, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, "claude-code"),
 				str(otelmap.KeyConversationID, fmt.Sprint("s", n)), str(otelmap.KeyRepositoryURL, end.repository))
 			if end.known {
-				b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyBranch, end.branch))
+				b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyBranch, end.branch))
 			}
-			rootSpan := b.last()
+			rootSpan := b.Last()
 			count := func(p drawnPlace, micros int64) {
 				at := store.Checkout{Repository: end.repository, Branch: p.branch}
 				if !p.known {
@@ -66,11 +66,11 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 				}
 				moved = moved || p.branch != end.branch || p.known != end.known
 				if rapid.IntRange(0, 4).Draw(t, "subagent") == 0 {
-					call := b.tool(root, "Agent", "{}", from, from+time.Minute)
-					parent = b.add(call, "invoke_agent Explore", from, from+time.Minute, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyAgentName, "Explore"))
+					call := b.Tool(root, "Agent", "{}", from, from+time.Minute)
+					parent = b.Add(call, "invoke_agent Explore", from, from+time.Minute, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyAgentName, "Explore"))
 				}
 				micros := price()
-				b.chat(parent, from+time.Duration(i)*time.Minute, from+time.Duration(i+1)*time.Minute, usageAttrs(10, 1, 0, float64(micros)/1e6)...)
+				b.Chat(parent, from+time.Duration(i)*time.Minute, from+time.Duration(i+1)*time.Minute, usageAttrs(10, 1, 0, float64(micros)/1e6)...)
 				var own []*commonpb.KeyValue
 				switch { // as otelmap has it
 				case p.known && !(end.known && p.branch == end.branch):
@@ -78,7 +78,7 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 				case !p.known && end.known:
 					own = append(own, otlp.Bool(otelmap.KeyBranchUnknown, true))
 				}
-				b.last().Attributes = append(b.last().Attributes, own...)
+				b.Last().Attributes = append(b.Last().Attributes, own...)
 				count(p, micros)
 				if !strings.HasPrefix(end.repository, "https") || rapid.IntRange(0, 2).Draw(t, "call") > 0 {
 					continue
@@ -90,8 +90,8 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 					url = pullAt(end.repository, p.branch)
 				}
 				at := from + time.Duration(i)*time.Minute + 30*time.Second
-				b.tool(parent, "Bash", rawjson.Encode(map[string]string{"command": command}), at, at+time.Second)
-				b.last().Attributes[4] = str(otelmap.KeyToolResult, url)
+				b.Tool(parent, "Bash", rawjson.Encode(map[string]string{"command": command}), at, at+time.Second)
+				b.Last().Attributes[4] = str(otelmap.KeyToolResult, url)
 			}
 			if rest := rapid.IntRange(0, 1).Draw(t, "rest"); rest > 0 || sum > 0 {
 				p := end
@@ -108,7 +108,7 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 				rootSpan.Attributes = append(rootSpan.Attributes, num(otelmap.KeyRunInputTokens, 1000), float(otelmap.RunKey(otelmap.KeyCost), float64(sum)/1e6))
 			}
 		}
-		if err := s.UploadTraces(t.Context(), b.messages()); err != nil {
+		if err := s.UploadTraces(t.Context(), b.Messages()); err != nil {
 			t.Fatal(err)
 		}
 	}
