@@ -77,13 +77,22 @@ var (
 	skills = []string{"skill", "skills", "use_skill", "activate_skill"}
 )
 
+// SkillOf returns the skill that a call loads, "" for another call.
+func SkillOf(tool, arguments string) string {
+	if !slices.Contains(skills, strings.ToLower(tool)) {
+		return ""
+	}
+	return rawjson.Members([]byte(arguments)).Text("skill", "skill_name", "name")
+}
+
 // latestTool returns what is known of a command's process, and a skill's name.
 func latestTool(s *tracepb.Span) (a attrs) {
-	name := strings.ToLower(otlp.Text(s.Attributes, KeyToolName))
+	tool := otlp.Text(s.Attributes, KeyToolName)
+	name := strings.ToLower(tool)
 	in := rawjson.Members([]byte(otlp.Text(s.Attributes, KeyToolArguments)))
 	switch {
 	case slices.Contains(skills, name):
-		a.texts(KeySkillName, in.Text("skill", "skill_name", "name"))
+		a.texts(KeySkillName, SkillOf(tool, otlp.Text(s.Attributes, KeyToolArguments)))
 	case slices.Contains(shells, name):
 		command := in.Text("command")
 		if several, _ := in.Elements("commands"); len(several) == 1 {

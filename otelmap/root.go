@@ -42,6 +42,7 @@ func (j *joined) rootMessage() *tracepb.Span {
 		KeyPromptID, r.turn,
 		KeySessionSource, cmp.Or(r.source, r.begin(&j.opts)),
 	)
+	a.flag(KeyBranchUnknown, place.Branch != "" && slices.ContainsFunc(j.requests, j.unplaced))
 	if len(j.folders) > 1 {
 		a = append(a, otlp.Strings(KeyFolders, j.folders))
 	}

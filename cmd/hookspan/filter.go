@@ -25,9 +25,10 @@ type filterFlags struct {
 	cmd *cobra.Command
 	f   store.Filter
 
-	project, agent, since, until string
-	all, asJSON, sums            bool
-	asCSV                        bool
+	project, agent, since, until, pull string
+
+	all, asJSON, sums bool
+	asCSV             bool
 }
 
 // outcomes are the ways a trace ends, and that of one that has not ended.
@@ -41,7 +42,8 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	flags.StringVar(&ff.agent, "agent", "", "only this agent: "+strings.Join(a.agents.WithGuests().Words(), ", "))
 	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus; =NAME is the whole name")
 	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool, or with a part of its name such as mcp__postgres; =NAME is the whole name")
-	flags.StringVar(&ff.f.Branch, "branch", "", "only sessions that began on this branch, where the agent's files name it")
+	flags.StringVar(&ff.f.Branch, "branch", "", "only tasks that ended on this branch, where that is known")
+	flags.StringVar(&ff.pull, "pr", "", "only tasks with a request for this pull request: its address, or `NUMBER`")
 	flags.StringVar(&ff.f.Commit, "commit", "", "only with a call that made this commit, or one whose `ID` begins so")
 	flags.StringVar(&ff.f.Outcome, "outcome", "", "only those that ended so: "+strings.Join(outcomes, ", "))
 	flags.Float64Var(&ff.f.MinCost, "min-cost", 0, "only what cost at least so many `DOLLARS`")
@@ -77,7 +79,7 @@ func (ff *filterFlags) addSums() {
 func (ff *filterFlags) any() bool {
 	f := ff.f
 	f.Limit, f.Sort = 0, ""
-	return f != store.Filter{} || ff.project != "" || ff.agent != "" || ff.since != "" || ff.until != ""
+	return f != store.Filter{} || ff.project != "" || ff.pull != "" || ff.agent != "" || ff.since != "" || ff.until != ""
 }
 
 // run calls do with the local store, what runs and the filter that the flags describe.
@@ -96,6 +98,15 @@ func (ff *filterFlags) with(ctx context.Context, p *pipeline.Pipeline, f store.F
 	if ff.project != "" {
 		if f.Directory, f.Resolved, err = ff.folder(ctx, p.Store); err != nil {
 			return err
+		}
+	}
+	if ff.pull != "" {
+		f.Among, err = view.TasksOf(ctx, p.Store, ff.pull)
+		switch {
+		case err != nil:
+			return err
+		case f.Among == "":
+			return hinted{fmt.Errorf("--pr %q: no such pull request is known", ff.pull), "hookspan stats --by pr lists those that are"}
 		}
 	}
 	err = do(ctx, p, f)

@@ -26,7 +26,7 @@ var bites = map[string]string{
 	"project": "/w/a", "agent": "cline", "model": "=claude-opus-4-1", "tool": "Edit", "branch": "main", "outcome": "completed", "min-cost": "0.5",
 	"failed": "", "denied": "", "since": "15d", "until": "8d", "grep": "gamma", "session": "s-a", "limit": "9", "json": "", "csv": "", "sums": "",
 	"timeline": "", "sort": "cost", "by": "day", "command": "go", "file": "delta", "subagent": "reviewer", "slower": "400ms", "dearer": "0.1",
-	"edits": "", "full": "", "format": "json", "output": "out.html", "cost": "", "span": "3", "verbose": "", "strict": "",
+	"edits": "", "full": "", "pr": "7", "format": "json", "output": "out.html", "cost": "", "span": "3", "verbose": "", "strict": "",
 }
 
 // aside are flags that page or colour, and those that only ask a person.
@@ -151,7 +151,7 @@ func pairStore(t *testing.T) *app {
 	for n := range 150 {
 		task := drawnTask(r, n, now)
 		spans := task[0].ScopeSpans[0].Spans
-		spans[0].Attributes = append(spans[0].Attributes, otlp.String(otelmap.KeyBranch, []string{"main", "dev"}[r.IntN(2)]))
+		spans[0].Attributes = append(spans[0].Attributes, otlp.String(otelmap.KeyBranch, []string{"main", "login"}[r.IntN(2)]), otlp.String(otelmap.KeyRepositoryURL, "https://github.com/o/shop"))
 		subagent := spans[0].SpanId
 		var ids []string
 		for i, call := range spans[1:] {
@@ -175,6 +175,15 @@ func pairStore(t *testing.T) *app {
 				otlp.String(otelmap.KeyOutputMessages, `[{"role":"assistant","parts":[`+strings.Join(ids, ",")+`]}]`),
 			},
 		})
+		if n == 0 { // the pull request of a branch
+			spans = append(spans, &tracepb.Span{
+				Name: "execute_tool Bash", TraceId: spans[0].TraceId, SpanId: []byte{0: 2, 7: 2}, ParentSpanId: spans[0].SpanId, StartTimeUnixNano: spans[0].StartTimeUnixNano, EndTimeUnixNano: spans[0].EndTimeUnixNano,
+				Attributes: []*commonpb.KeyValue{
+					otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool), otlp.String(otelmap.KeyToolName, "Bash"),
+					otlp.String(otelmap.KeyToolArguments, `{"command":"gh pr create --head login"}`), otlp.String(otelmap.KeyToolResult, "https://github.com/o/shop/pull/7"),
+				},
+			})
+		}
 		task[0].ScopeSpans[0].Spans = spans
 		if err := s.UploadTraces(t.Context(), task); err != nil {
 			t.Fatal(err)

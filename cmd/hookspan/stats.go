@@ -38,7 +38,8 @@ its main model, tokens and cost for the model of each request, MEDIAN is the mid
 one of the tasks' costs and DEAREST the share of the dearest in all. With --by tool or
 command, TASKS are those with such a call; with --by hook, CALLS are the hook's. With
 --tool, --grep, --failed and --denied, --by tool and command count only calls that are
-so themselves; the rate of failures stays that of all calls.`,
+so themselves; the rate of failures stays that of all calls. With --by repository,
+branch or pr each request counts where it was made; what is in doubt is "(not known)".`,
 	}
 	f := &statsFlags{filterFlags: addFilterFlags(a, cmd)}
 	f.addListing()

@@ -17,7 +17,7 @@ const workShare = 20
 
 // workKeys are the sums of the view of the costs that need all calls and requests. By model
 // they have the denied edits.
-var workKeys = []store.By{view.BySubagent, view.ByServer, view.ByBlock, store.ByModel}
+var workKeys = []store.By{view.BySubagent, view.ByServer, view.ByBlock, store.ByModel, view.ByRepository, view.ByBranch, view.BySkill}
 
 // work returns sums over what was done in tasks, by workKeys.
 func (s *Server) work(r *http.Request) (any, error) {

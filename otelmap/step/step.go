@@ -301,6 +301,15 @@ func (s Step) Directory() string { return s.attrs().text(otelmap.KeyWorkingDirec
 // Branch is the one at the end of a root, and of a request if that was made on another one.
 func (s Step) Branch() string { return s.attrs().text(otelmap.KeyBranch) }
 
+// BranchUnknown reports that it is not known on which branch a request was made, or that a root's
+// is not that of all that it reports without a request.
+func (s Step) BranchUnknown() bool { return s.attrs().flag(otelmap.KeyBranchUnknown) }
+
+// Repository is the address of a root's repository, else its name.
+func (s Step) Repository() string {
+	return cmp.Or(s.attrs().text(otelmap.KeyRepositoryURL), s.attrs().text(otelmap.KeyRepositoryName))
+}
+
 // Folders are those of a workspace that has several, the main one first.
 func (s Step) Folders() []string { return s.attrs().list(otelmap.KeyFolders) }
 

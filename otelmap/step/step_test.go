@@ -146,7 +146,7 @@ func every(s Step) map[string]any {
 		"kind": s.Kind(), "host": s.Host(), "end": s.End(), "outcome": s.Outcome(), "tool": s.Tool(), "call": s.CallID(), "server": s.Server(),
 		"folder": s.Folder(), "denier": s.DeniedBy(), "arguments": s.Arguments(), "result": s.Result(), "returned": s.Returned(), "failure": s.Failure(),
 		"usage": s.Usage(), "model": s.Model(), "agent": s.Agent(), "asked": s.Asked(), "given": s.Given(), "said": s.Said(), "task": s.Task(), "answer": s.Answer(),
-		"waits": s.Waits(), "took": s.Took(), "name": s.Name(),
+		"waits": s.Waits(), "branch": s.Branch(), "branch unknown": s.BranchUnknown(), "repository": s.Repository(), "took": s.Took(), "name": s.Name(),
 	}
 	out["ran"], _ = s.Ran()
 	var events []any

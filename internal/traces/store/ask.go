@@ -116,8 +116,11 @@ type Group struct {
 	Last        string    `json:"lastTraceId,omitempty"`
 	Until       time.Time `json:"until,omitzero"`
 	EditsDenied int       `json:"editsDenied,omitempty"`
-	// Branches are those of a project, sorted.
-	Branches []string `json:"branches,omitempty"`
+	// Branches are those of a project or of a pull request, sorted. Repository is that of a branch.
+	Branches   []string `json:"branches,omitempty"`
+	Repository string   `json:"repository,omitempty"`
+	// AddedTokens is by how much a load of a skill made the agent's next request larger, a mean.
+	AddedTokens *int64 `json:"addedTokens,omitempty"`
 }
 
 // SetCosts sets the median and the largest of costs. It changes their order.

@@ -30,10 +30,12 @@ type Filter struct {
 	// Tool is a tool that the trace has a call of, or whole parts of its name, as of
 	// Model, between "_", too: "mcp__postgres". If empty, any.
 	Tool string
-	// Branch is the branch that the trace's session began on. If empty, any.
+	// Branch is the branch at the trace's end. If empty, any.
 	Branch string
 	// Commit is the beginning of the id of a commit that a call of the trace made. If empty, any.
 	Commit string
+	// Among are the ids of traces as a JSON array. If empty, any.
+	Among string
 	// Outcome is how the trace ended, one of otelmap's outcomes. If empty, any.
 	Outcome string
 	// Directory is a working directory, which includes the folders below it. If

@@ -58,7 +58,7 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 	case !strings.HasPrefix(t.Session, f.Session), f.Whole && t.Session != f.Session,
 		!strings.HasPrefix(t.TraceID, strings.ToLower(f.Trace)),
 		f.Host != "" && t.Host != f.Host,
-		f.Branch != "" && t.Branch != f.Branch,
+		f.Branch != "" && t.Branch != f.Branch, f.Among != "" && !strings.Contains(f.Among, t.TraceID),
 		f.Outcome != "" && t.Outcome != f.Outcome,
 		!f.In(t.Directory) && !slices.ContainsFunc(t.Folders, f.In),
 		!f.Since.IsZero() && t.Started.Before(f.Since),

@@ -42,6 +42,9 @@ func (f Filter) where() (string, []any) {
 	if commit := strings.ToLower(f.Commit); commit != "" {
 		add(`t.id IN (SELECT s.trace FROM commits c CROSS JOIN spans s ON s.id = c.span WHERE c.id >= ? AND c.id < ?)`, commit, commit+end)
 	}
+	if f.Among != "" {
+		add(`t.trace_id IN `+inList, f.Among)
+	}
 	if f.Outcome != "" {
 		add(`t.outcome = ?`, f.Outcome)
 	}

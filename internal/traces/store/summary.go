@@ -35,8 +35,7 @@ type Summary struct {
 	// Folders are then, it is the one with most calls, of equal ones the first.
 	Directory string   `json:"workingDirectory,omitempty"`
 	Folders   []string `json:"workspaceFolders,omitempty"`
-	// Branch is that of the version control when the session began, as far as the agent's
-	// files name it.
+	// Branch is that of the version control at the end.
 	Branch string `json:"branch,omitempty"`
 	// Outcome is how the last run ended, one of otelmap's outcomes. It is empty
 	// until a root span is stored.

@@ -19,11 +19,17 @@ type Work struct {
 	// Waits are the periods in which the agent waited for its user, until the task's end if
 	// it still does.
 	Waits []step.Wait
+	// Rest is where the requests were made that have no span.
+	Rest Checkout
 	// Calls, Requests and Subagents are in the order of their start.
 	Calls     []Call
 	Requests  []Request
 	Subagents []Subagent
 }
+
+// Checkout is what was checked out: a repository by its address, else its name, and a branch. What
+// is not known is empty.
+type Checkout struct{ Repository, Branch string }
 
 // Call is a call of a tool. Its JSON is stable.
 type Call struct {
@@ -57,6 +63,8 @@ type Call struct {
 	Error     string `json:"error,omitempty"`
 	Message   string `json:"-"`
 	DeniedBy  string `json:"deniedBy,omitempty"`
+	// Result is a preview of what it returned, for EachWith alone.
+	Result string `json:"-"`
 	// By is who denied the call, in words; the store leaves it to the view.
 	By string `json:"by,omitempty"`
 
@@ -68,21 +76,25 @@ type Call struct {
 type Request struct {
 	Span, Model         string
 	Subagent, AgentSpan string
+	Checkout            Checkout
 	Started             time.Time
 	// Usage is nil if unknown.
 	Usage *Usage
 	// Calls counts the calls that it asked for.
 	Calls int
 
-	ids []string
-	at  int // as a Call's
+	ids     []string
+	at      int // as a Call's
+	unknown bool
 }
 
 // Subagent is the work of one subagent.
 type Subagent struct {
 	Span, Name string
-	Started    time.Time
-	Took       time.Duration
+	// Call is the span of the call that started it.
+	Call    string
+	Started time.Time
+	Took    time.Duration
 	// Usage is its own, without that of the subagents that it started.
 	Usage                    *Usage
 	Calls, Failures, Denials int
@@ -92,7 +104,7 @@ type Subagent struct {
 
 // workParts are what Work needs of spans, requestParts what a Request needs but for its calls.
 var (
-	requestParts = []step.Part{step.PartKind, step.PartModel, step.PartUsage}
+	requestParts = []step.Part{step.PartKind, step.PartModel, step.PartUsage, step.PartBranch}
 	workParts    = append([]step.Part{
 		step.PartEnd, step.PartTool, step.PartCallID, step.PartServer, step.PartFolder, step.PartRan, step.PartDenier, step.PartArguments,
 		step.PartFailure, step.PartAgent, step.PartAsked, step.PartHookEnds, step.PartHooks, step.PartWaits,
@@ -109,10 +121,16 @@ func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit 
 // EachRequest is EachWork with the requests of stored tasks alone, without their calls,
 // which is quicker.
 func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) error) error {
-	return s.eachWork(ctx, f, nil, requestParts, ` AND role = 3`, visit)
+	return s.eachWork(ctx, f, nil, requestParts, ` AND role IN (1, 3)`, visit)
+}
+
+// EachWith is EachWork with the stored tasks that have a text, with all of their calls and the results.
+func (s *Store) EachWith(ctx context.Context, text string, visit func(*Work) error) error {
+	return s.eachWork(ctx, Filter{Text: text}, nil, append([]step.Part{step.PartResult}, workParts...), ``, visit)
 }
 
 func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts []step.Part, only string, visit func(*Work) error) error {
+	whole := slices.Contains(parts, step.PartResult) // not the calls alone that have the text
 	err := s.read(ctx, f, func(q querier) error {
 		tasks, err := f.notStored(ctx, q, running)
 		if err != nil {
@@ -129,10 +147,10 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts 
 			err := eachMessage(ctx, q, func(id int64, message []byte) error {
 				sp, err := skim.Span(message)
 				if err == nil {
-					w.add(sp, f.Text == "" || slices.Contains(t.spans, id))
+					w.add(sp, f.Text == "" || whole || slices.Contains(t.spans, id))
 				}
 				return err
-			}, ofTrace+only, t.id)
+			}, ofTrace+map[bool]string{true: only}[t.Runs < 2], t.id) // of several parts all spans say whose a request is
 			if err != nil {
 				return err
 			}
@@ -151,16 +169,21 @@ func WorkOf(t *Trace) *Work {
 	return w.done()
 }
 
+// rootAt is what a root says about where its requests were made: at its end, and those without a
+// span.
+type rootAt struct{ end, rest Checkout }
+
 type workReader struct {
 	Work
 	tree   step.Tree
 	hidden map[string]bool
+	roots  map[int]rootAt // by their places in the tree
 }
 
 // add adds a span, which it does not keep.
 func (w *workReader) add(sp *tracepb.Span, shown bool) {
 	if w.hidden == nil {
-		w.hidden = make(map[string]bool)
+		w.hidden, w.roots = make(map[string]bool), make(map[int]rootAt)
 	}
 	one, id, at := step.Of(sp), otlp.SpanID(sp), w.tree.Add(step.Of(sp))
 	waits := one.Waits()
@@ -171,12 +194,19 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		w.Waits = append(w.Waits, period)
 	}
 	switch one.Kind() {
+	case step.KindRun:
+		end := Checkout{one.Repository(), one.Branch()}
+		root := rootAt{end, end}
+		if one.BranchUnknown() {
+			root.rest.Branch = ""
+		}
+		w.roots[at] = root
 	case step.KindTool:
 		f := one.Failure()
 		c := Call{
 			Trace: w.Summary.TraceID, Span: id, Session: w.Summary.Session, Host: w.Summary.Host,
 			Directory: cmp.Or(one.Folder(), w.Summary.Directory), Tool: one.Tool(), Server: one.Server(), Status: one.End(),
-			Started: one.Started(), Took: one.Took(), Arguments: one.Arguments(), ErrorType: f.Kind, Error: f.Whole, Message: f.Message, DeniedBy: one.DeniedBy(),
+			Started: one.Started(), Took: one.Took(), Arguments: one.Arguments(), ErrorType: f.Kind, Error: f.Whole, Message: f.Message, DeniedBy: one.DeniedBy(), Result: one.Result(),
 			id: one.CallID(), at: at,
 		}
 		c.Command = CommandOf(c.Tool, c.Arguments)
@@ -188,7 +218,8 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		w.hidden[id] = !shown
 		w.Calls = append(w.Calls, c)
 	case step.KindRequest:
-		r := Request{Span: id, Model: one.Model(), Started: one.Started(), Usage: one.Usage(), ids: one.Asked(), at: at}
+		r := Request{Span: id, Model: one.Model(), Started: one.Started(), Usage: one.Usage(), ids: one.Asked(), at: at, unknown: one.BranchUnknown()}
+		r.Checkout.Branch = one.Branch()
 		r.Calls = len(r.ids)
 		w.Requests = append(w.Requests, r)
 	case step.KindAgent:
@@ -215,6 +246,7 @@ func (w *workReader) done() *Work {
 			w.Requests[i].Subagent, w.Requests[i].AgentSpan = a.Name, a.Span
 		}
 	}
+	w.locate()
 	asked := make(map[string][]*Request)
 	for i := range w.Requests {
 		for _, id := range w.Requests[i].ids {
@@ -245,13 +277,36 @@ func (w *workReader) done() *Work {
 	}
 	for i := range w.Subagents {
 		a := &w.Subagents[i]
-		if u := a.Usage; u == nil || u.CostUSD == nil {
+		c := calls[w.tree.Parent(a.at)]
+		if c == nil {
 			continue
 		}
-		if c := calls[w.tree.Parent(a.at)]; c != nil {
+		a.Call = c.Span
+		if a.Usage != nil && a.Usage.CostUSD != nil {
 			c.CostUSD = new(*a.Usage.CostUSD + *cmp.Or(c.CostUSD, new(float64)))
 		}
 	}
 	w.Calls = slices.DeleteFunc(w.Calls, func(c Call) bool { return w.hidden[c.Span] })
 	return &w.Work
+}
+
+// locate finds out where the requests were made: where they say, else where their root was at its end.
+func (w *workReader) locate() {
+	var alone *rootAt
+	if len(w.roots) == 1 {
+		for _, root := range w.roots {
+			alone, w.Rest = &root, root.rest
+		}
+	}
+	for i := range w.Requests {
+		r := &w.Requests[i]
+		root := w.roots[w.tree.Root(r.at)]
+		if alone != nil {
+			root = *alone // what is between them may not have been read
+		}
+		r.Checkout.Repository = root.end.Repository
+		if r.Checkout.Branch == "" && !r.unknown {
+			r.Checkout.Branch = root.end.Branch
+		}
+	}
 }

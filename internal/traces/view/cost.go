@@ -130,16 +130,15 @@ func subagentCosts(w *store.Work) (out []CostItem) {
 	return dearest(out)
 }
 
-// details finds the requests that missed the cache, which had what the agent's request
-// before had, and the outputs that made the next request larger.
-func details(w *store.Work) (misses, outputs []CostItem) {
+// pairs calls f with each request of which the usage is known, the one before it of the same agent,
+// and the calls between them.
+func pairs(w *store.Work, f func(before, r *store.Request, between []*store.Call)) {
 	before := make(map[string]*store.Request)
 	calls := make(map[string][]*store.Call)
 	for i := range w.Calls {
 		c := &w.Calls[i]
 		calls[c.AgentSpan] = append(calls[c.AgentSpan], c)
 	}
-	cached := slices.ContainsFunc(w.Requests, func(r store.Request) bool { return r.Usage != nil && r.Usage.CacheRead+r.Usage.CacheWrite > 0 })
 	for i := range w.Requests {
 		r := &w.Requests[i]
 		p := before[r.AgentSpan]
@@ -149,6 +148,26 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 		if before[r.AgentSpan] = r; p == nil {
 			continue
 		}
+		own := calls[r.AgentSpan]
+		from, _ := slices.BinarySearchFunc(own, p.Started, func(c *store.Call, at time.Time) int { return c.Started.Compare(at) })
+		to := from
+		for to < len(own) && own[to].Started.Before(r.Started) {
+			to++
+		}
+		f(p, r, own[from:to])
+	}
+}
+
+// growth is by how much a request is larger than the one before with its answer.
+func growth(before, r *store.Request) int64 {
+	return r.Usage.Input - before.Usage.Input - before.Usage.Output
+}
+
+// details finds the requests that missed the cache, which had what the agent's request
+// before had, and the outputs that made the next request larger.
+func details(w *store.Work) (misses, outputs []CostItem) {
+	cached := slices.ContainsFunc(w.Requests, func(r store.Request) bool { return r.Usage != nil && r.Usage.CacheRead+r.Usage.CacheWrite > 0 })
+	pairs(w, func(p, r *store.Request, between []*store.Call) {
 		known := min(p.Usage.Input, r.Usage.Input)
 		if anew := known - r.Usage.CacheRead; cached && anew >= fewTokens && r.Usage.CacheRead < known/2 {
 			misses = append(misses, CostItem{
@@ -156,27 +175,24 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", Offset(r.Started, w.Summary.Started), Tokens(anew)),
 			})
 		}
-		if more := r.Usage.Input - p.Usage.Input - p.Usage.Output; more >= fewTokens {
-			item := CostItem{Kind: "output", Tokens: more, What: "request at " + Offset(r.Started, w.Summary.Started)}
-			var of []string
-			own := calls[r.AgentSpan]
-			from, _ := slices.BinarySearchFunc(own, p.Started, func(c *store.Call, at time.Time) int { return c.Started.Compare(at) })
-			for _, c := range own[from:] {
-				if !c.Started.Before(r.Started) {
-					break
-				}
-				item.Span = c.Span
-				of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)))
-			}
-			if len(of) > 0 {
-				item.What = strings.Join(of, ", ")
-			}
-			if len(of) != 1 {
-				item.Span = r.Span
-			}
-			outputs = append(outputs, item)
+		more := growth(p, r)
+		if more < fewTokens {
+			return
 		}
-	}
+		item := CostItem{Kind: "output", Tokens: more, What: "request at " + Offset(r.Started, w.Summary.Started)}
+		var of []string
+		for _, c := range between {
+			item.Span = c.Span
+			of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)))
+		}
+		if len(of) > 0 {
+			item.What = strings.Join(of, ", ")
+		}
+		if len(of) != 1 {
+			item.Span = r.Span
+		}
+		outputs = append(outputs, item)
+	})
 	return dearest(misses), dearest(outputs)
 }
 

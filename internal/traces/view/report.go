@@ -40,7 +40,8 @@ type Reporter struct {
 	// it does.
 	Clean func(string) string
 
-	failures Sums
+	failures, branches Sums
+
 	tasks    []store.Summary
 	files    map[string]*edited
 	edits    int
@@ -66,6 +67,8 @@ func (r *Reporter) Add(w *store.Work) {
 	}
 	r.failures.By = ByFailure
 	r.failures.Add(w)
+	r.branches.By = ByBranch
+	r.branches.Add(w)
 	r.tasks = append(r.tasks, w.Summary)
 	for i := range w.Calls {
 		c := &w.Calls[i]
@@ -114,22 +117,40 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 		}
 	}
 	price := func(u *store.Usage) string { text, _ := cost(u, inCents(all.Usage)); return text }
-	for _, by := range []store.By{store.ByProject, store.ByModel} {
-		LargestFirst(by, groups[by])
+	branches := r.branches.Groups()
+	if len(branches) == 1 && branches[0].Key == "" {
+		branches = nil
+	}
+	for _, by := range []store.By{store.ByProject, ByBranch, store.ByModel} {
+		sums := groups[by]
+		if by == ByBranch {
+			sums = branches
+		}
+		LargestFirst(by, sums)
 		var rows [][]string
-		for i := range groups[by][:min(len(groups[by]), reportRows)] {
-			g := &groups[by][i]
+		for i := range sums[:min(len(sums), reportRows)] {
+			g := &sums[i]
 			key := cmp.Or(termtext.Line(g.Key), "(not known)")
-			if by == store.ByProject {
+			switch {
+			case by == store.ByProject:
 				key = cmp.Or(lastPart(key), key)
+			case g.Repository != "":
+				key += " of " + cmp.Or(lastPart(termtext.Line(g.Repository)), termtext.Line(g.Repository))
 			}
 			used := "-"
 			if g.Usage != nil {
 				used = Tokens(g.Usage.Tokens())
 			}
 			rows = append(rows, []string{key, fmt.Sprint(g.Traces), duration(g.Took), fmt.Sprint(g.Failures), used, price(g.Usage)})
+			if by == ByBranch { // requests have no failed calls
+				rows[i] = slices.Delete(rows[i], 3, 4)
+			}
 		}
-		add(map[store.By]string{store.ByProject: "Projects", store.ByModel: "Models"}[by], []string{string(by), "tasks", "time", "failures", "tokens", "cost"}, rows)
+		head := []string{string(by), "tasks", "time", "failures", "tokens", "cost"}
+		if by == ByBranch {
+			head = slices.Delete(head, 3, 4)
+		}
+		add(map[store.By]string{store.ByProject: "Projects", ByBranch: "Branches", store.ByModel: "Models"}[by], head, rows)
 	}
 	add("The dearest tasks", []string{"title", "task", "project", "began", "took", "calls", "cost"}, r.dearest(st, inCents(all.Usage)))
 	var rows [][]string

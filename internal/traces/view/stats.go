@@ -25,6 +25,12 @@ func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o 
 	if !by.OfCalls() {
 		st.unpriced(b, all)
 	}
+	if by == BySkill {
+		_, _ = b.WriteString("\n")
+		for _, l := range termtext.Wrap(skillsMean, min(st.room(), pipedWidth)) {
+			_, _ = b.WriteString(st.paint(sgrDim, l) + "\n")
+		}
+	}
 	return b.Flush()
 }
 
@@ -140,6 +146,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	}
 	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
 	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
+	add(&column{name: "ADDED"}, func(*store.Group) bool { return by == BySkill }, added)
 	add(&column{name: "OF MODEL", order: 5}, func(g *store.Group) bool { return g.OfModel != nil && g.OfModel.Cost() != g.Usage.Cost() }, func(g *store.Group) (string, string) {
 		return cost(g.OfModel, cents)
 	})
@@ -184,6 +191,9 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	if by == ByFailure || by == ByDenial {
 		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
 	}
+	add(&column{name: "REPOSITORY", order: 1}, func(g *store.Group) bool { return g.Repository != "" }, func(g *store.Group) (string, string) {
+		return st.cut(termtext.Line(strings.TrimPrefix(g.Repository, "https://")), 40), sgrDim
+	})
 	add(&column{name: "BRANCHES", order: 1}, func(g *store.Group) bool { return len(g.Branches) > 0 }, func(g *store.Group) (string, string) {
 		return st.cut(termtext.Line(strings.Join(g.Branches, ", ")), 40), sgrDim
 	})
@@ -192,6 +202,14 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	})
 	t.bar = bars(by, groups)
 	t.draw(b)
+}
+
+// added is the cell of what loads of a skill added.
+func added(g *store.Group) (text, sgr string) {
+	if g.AddedTokens == nil {
+		return "-", sgrDim
+	}
+	return Tokens(*g.AddedTokens), ""
 }
 
 // bars returns the length of each group's bar.
@@ -227,6 +245,8 @@ func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
 			none = "(no command)"
 		case store.ByTool:
 			none = "(no tool)"
+		case BySkill:
+			none = "(no skill)"
 		}
 		return none, sgrDim
 	}
@@ -245,7 +265,8 @@ func (st *style) key(by store.By, g *store.Group) (text, sgr string) {
 		}
 	case store.ByWeek:
 		return "from " + key, ""
-	case store.ByProject:
+	case store.ByProject, ByRepository, ByPull:
+		key = strings.TrimPrefix(key, "https://")
 		// The part that a narrow view cuts is that which says least.
 		name := lastPart(key)
 		if parent := strings.TrimSuffix(key, name); name != "" && parent != "" {

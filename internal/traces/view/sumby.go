@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
@@ -65,7 +66,7 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 		out.Groups = slices.DeleteFunc(out.Groups, func(g store.Group) bool { return g.Key == "" }) // calls that run none
 	}
 	LargestFirst(by, out.Groups)
-	if out.Line = out.Totals; work || by == store.ByHook || by == store.ByCommand {
+	if out.Line = out.Totals; work && !OfRequests(by) && by != BySkill || by == store.ByHook || by == store.ByCommand {
 		out.Line = SumOf(out.Groups)
 	}
 	return out, nil
@@ -74,10 +75,39 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 // sumWork sums up the work, where the sums are of certain calls of those alone.
 func sumWork(ctx context.Context, s *store.Store, f store.Filter, by store.By) (*Sums, error) {
 	sums := &Sums{By: by, Calls: CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}}
-	return sums, s.EachWork(ctx, f, nil, func(w *store.Work) error {
-		sums.Add(w)
+	add := func(w *store.Work) error { sums.Add(w); return nil }
+	if !OfRequests(by) {
+		return sums, s.EachWork(ctx, f, nil, add)
+	}
+	if by == ByPull {
+		pulls, err := PullsOf(ctx, s)
+		if err != nil {
+			return sums, err
+		}
+		sums.Pulls = pulls
+	}
+	return sums, s.EachRequest(ctx, f, add)
+}
+
+// TasksOf returns the tasks with a request for a pull request, which is named as for Pulls.Named, as
+// a Filter's Among. It is "" if no such pull request is known.
+func TasksOf(ctx context.Context, s *store.Store, pull string) (string, error) {
+	pulls, err := PullsOf(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	branches := pulls.Named(pull)
+	if len(branches) == 0 {
+		return "", nil
+	}
+	var tasks []string
+	err = s.EachRequest(ctx, store.Filter{}, func(w *store.Work) error {
+		if slices.ContainsFunc(w.Requests, func(r store.Request) bool { return slices.Contains(branches, r.Checkout) }) {
+			tasks = append(tasks, w.Summary.TraceID)
+		}
 		return nil
 	})
+	return rawjson.Encode(tasks), err
 }
 
 // SideOf sums up the tasks that a filter selects as a side of a comparison.

@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,19 +17,29 @@ import (
 // The keys of sums over what was done in traces. BySubagent sums the work of subagents by
 // their kind, ByServer the calls of MCP servers, ByDenial denied calls by who denied them,
 // ByFailure failed calls by tool and FailureLine, in which numbers do not count, and ByBlock
-// requests in windows of five hours.
+// requests in windows of five hours. ByRepository, ByBranch and ByPull sum requests by what was
+// checked out when they were made: with those of which it is not known they are all.
 const (
 	BySubagent store.By = "subagent"
 	ByServer   store.By = "mcp"
 	ByDenial   store.By = "denial"
 	ByFailure  store.By = "failure"
 	ByBlock    store.By = "block"
+
+	ByRepository store.By = "repository"
+	ByBranch     store.By = "branch"
+	ByPull       store.By = "pr"
+	// BySkill sums requests by the skill that was active, and the calls that loaded it.
+	BySkill store.By = "skill"
 	// BySide sums up all tasks, for a comparison.
 	BySide store.By = "side"
 )
 
 // WorkKeys are what Sums can sum by.
-var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock}
+var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock, ByRepository, ByBranch, ByPull, BySkill}
+
+// OfRequests reports whether the groups of a key are sums over requests alone, whose calls do not count.
+func OfRequests(by store.By) bool { return by == ByRepository || by == ByBranch || by == ByPull }
 
 // Sums sums up work by one of WorkKeys. By store.ByModel only the denied edits count, BySide
 // these, the percentiles and the tasks' costs.
@@ -36,6 +47,8 @@ type Sums struct {
 	By store.By
 	// Calls selects those that count by ByServer, ByDenial and ByFailure.
 	Calls CallFilter
+	// Pulls are those by which ByPull sums.
+	Pulls Pulls
 
 	groups map[string]*sum
 	spent  []spent
@@ -45,6 +58,7 @@ type sum struct {
 	store.Group
 	took  []time.Duration
 	costs []float64
+	added []int64
 	trace string
 }
 
@@ -94,6 +108,70 @@ func (s *Sums) Add(w *store.Work) {
 	if s.By == ByBlock {
 		s.spend(w)
 	}
+	if s.By == BySkill {
+		s.addSkills(w)
+	}
+	if OfRequests(s.By) {
+		for r, u := range requests(w) {
+			c := w.Rest
+			if r != nil {
+				c = r.Checkout
+			}
+			g := s.at(c, w)
+			g.Usage = g.Usage.Add(u)
+		}
+	}
+}
+
+// requests yields the requests of a task and what each used, and then what the task reports beyond
+// them, for which there is no request. A task without either has that, too.
+func requests(w *store.Work) iter.Seq2[*store.Request, *store.Usage] {
+	return func(yield func(*store.Request, *store.Usage) bool) {
+		var sum *store.Usage
+		for i := range w.Requests {
+			r := &w.Requests[i]
+			sum = sum.Add(r.Usage)
+			if !yield(r, r.Usage) {
+				return
+			}
+		}
+		if rest := w.Summary.Usage.Less(sum); rest != nil || len(w.Requests) == 0 {
+			yield(nil, rest)
+		}
+	}
+}
+
+// once returns the sum for a key, in which a task counts once.
+func (s *Sums) once(key string, w *store.Work) *sum {
+	if g := s.groups[key]; g != nil && g.trace == w.Summary.TraceID {
+		return g
+	}
+	g := s.of(key, w, w.Summary.Duration())
+	g.Took += w.Summary.Duration()
+	return g
+}
+
+// at returns the sum for requests that were made somewhere.
+func (s *Sums) at(c store.Checkout, w *store.Work) *sum {
+	key := c.Repository
+	switch {
+	case s.By == ByPull:
+		key = s.Pulls[c]
+	case s.By != ByBranch:
+	case c.Branch == "":
+		key = "" // there is one row of what is not known
+	default:
+		key = c.Repository + "\x00" + c.Branch
+	}
+	g := s.once(key, w)
+	switch {
+	case key == "":
+	case s.By == ByBranch:
+		g.Key, g.Repository = c.Branch, c.Repository
+	case s.By == ByPull && !slices.Contains(g.Branches, c.Branch):
+		g.Branches = append(g.Branches, c.Branch)
+	}
+	return g
 }
 
 // key is that of a call, "" for one that is in no sum.
@@ -145,6 +223,13 @@ func (s *Sums) Groups() []store.Group {
 		at := func(p int) time.Duration { return g.took[(len(g.took)*p+99)/100-1] }
 		g.P50, g.P95 = at(50), at(95)
 		g.SetCosts(g.costs)
+		if n := int64(len(g.added)); n > 0 {
+			sum := int64(0)
+			for _, tokens := range g.added {
+				sum += tokens
+			}
+			g.AddedTokens = new(sum / n)
+		}
 		out = append(out, g.Group)
 	}
 	return out

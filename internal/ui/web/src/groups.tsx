@@ -45,18 +45,19 @@ export function windowOf(g: Group): ComponentChildren {
 }
 
 // Groups is a table of sums; meter shows beside each what part of the dearest it cost.
-export function Groups({ title, one, groups, columns, name, meter, first = 40 }: { title: string; one: string; groups: Group[]; columns: Column[]; name: (g: Group) => ComponentChildren; meter?: boolean; first?: number }) {
+export function Groups({ title, one, groups, columns, name, meter, note, first = 40 }: { title: string; note?: string; one: string; groups: Group[]; columns: Column[]; name: (g: Group) => ComponentChildren; meter?: boolean; first?: number }) {
   const [all, set] = useState(false);
   if (!groups.length) return null;
   const top = Math.max(...groups.map(money), 1e-9), written = dollarsIn(groups.map((g) => g.usage?.costUsd));
   return (
     <section class="sums">
       <h2>{title}</h2>
+      {note && <p class="note">{note}</p>}
       <div class="scroller" tabIndex={0} role="region" aria-label={title}>
         <table>
           <thead><tr><th scope="col">{one}</th>{columns.map(([n, kind]) => <th key={n} scope="col" class={"num " + kind}>{n}</th>)}</tr></thead>
           <tbody>
-            {(all ? groups : groups.slice(0, first)).map((g) => <tr key={g.key}><th scope="row">{name(g)}{meter && <Meter part={share(money(g), top)} />}</th>{columns.map(([n, kind, cell]) => <td key={n} class={"num " + kind}>{cell(g, written)}</td>)}</tr>)}
+            {(all ? groups : groups.slice(0, first)).map((g) => <tr key={g.key + (g.repository ?? "")}><th scope="row">{name(g)}{meter && <Meter part={share(money(g), top)} />}</th>{columns.map(([n, kind, cell]) => <td key={n} class={"num " + kind}>{cell(g, written)}</td>)}</tr>)}
           </tbody>
         </table>
       </div>

@@ -153,7 +153,7 @@ export function CostView() {
     before.set("since", from.toISOString());
   }
   const { data: old } = useShown<Usages>(since ? "usage?" + before : null);
-  const { data: work, error: noWork } = useData<Record<"subagent" | "mcp" | "block" | "model", Group[]>>("work?" + filterQuery(query));
+  const { data: work, error: noWork } = useData<Record<"subagent" | "mcp" | "block" | "model" | "repository" | "branch" | "skill", Group[]>>("work?" + filterQuery(query));
   useEffect(() => { setTitle("Cost · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -176,6 +176,9 @@ export function CostView() {
           {data.groups.model.length > 0 && <Groups title="For a task" one="model" groups={dearest(data.groups.model).map((g) => ({ ...g, editsDenied: work?.model.find((x) => x.value === g.value)?.editsDenied }))} columns={forATask} name={(g) => <span class="name" title={g.key}>{g.key || "(not known)"}</span>} />}
           {data.groups.agent.length > 1 && <Groups title="Agents" one="agent" groups={dearest(data.groups.agent)} columns={spent} name={picks("agent", (k) => agentNames[k] ?? (k || "(not known)"))} meter />}
           {work && <Groups title="Five-hour windows" one="from" groups={[...work.block].reverse()} columns={spent} first={6} name={windowOf} />}
+          {work?.repository.some((g) => g.key) && <Groups title="Repositories" one="repository" groups={dearest(work.repository)} columns={spent} name={(g) => <span class="name" title={g.key}>{place(g.key) || "(not known)"}</span>} meter />}
+          {work?.branch.some((g) => g.key) && <Groups title="Branches" one="branch" groups={dearest(work.branch)} columns={spent} name={(g) => <><span class="name" title={g.key}>{g.key || "(not known)"}</span>{g.repository && <small class="name" title={g.repository}>{place(g.repository)}</small>}</>} meter />}
+          {work?.skill.some((g) => g.key) && <Groups title="Skills" one="skill" note="Cost from a skill's load to the end of the task, each request for the skill that was loaded last. Added: by how many tokens a load made the next request larger, where it was the only call." groups={dearest(work.skill)} columns={[columns.tasks, ["loads", "less", (g) => g.toolCalls || ""], ["added", "less", (g) => (g.addedTokens === undefined ? "-" : tokens(g.addedTokens))], ...spent.slice(1)]} name={(g) => <span class="name" title={g.key}>{g.key || "(no skill)"}</span>} meter />}
           {work && <Groups title="Subagents" one="subagent" groups={dearest(work.subagent)} columns={spent} name={(g) => <span class="name" title={g.key}>{g.key || "(not known)"}</span>} meter />}
           {work && <Groups title="MCP servers" one="server" groups={dearest(work.mcp)} columns={[columns.tasks, columns.calls, columns.failed, columns.cost]} name={(g) => <Link to={"/calls?tool=" + encodeURIComponent(g.value)} class="name">{g.key}</Link>} meter />}
         </div>
