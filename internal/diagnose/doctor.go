@@ -84,6 +84,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	e.hooks()
 	e.others()
 	e.ownHooks()
+	e.asking(ctx)
 	e.delivery()
 	e.past(ctx)
 	e.stripped()
