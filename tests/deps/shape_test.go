@@ -31,7 +31,6 @@ var branchy = map[string]int{
 	"internal/traces/live/live.go Run":                  32,
 	"internal/traces/store/words.go eachWord":           28,
 	"internal/traces/view/stats.go groups":              34,
-	"internal/transcript/claude/log.go addRow":          26,
 	"internal/transcript/claude/prompts.go addUser":     26,
 	"internal/transcript/claude/session.go read":        33,
 	"internal/transcript/codex/age_counts.go add":       26,
