@@ -47,6 +47,7 @@ type asked struct {
 	File    string `json:"file,omitempty" jsonschema:"name, path or folder/ that calls read or changed"`
 	Failed  bool   `json:"failed,omitempty" jsonschema:"only with failed calls: which, and why"`
 	Denied  bool   `json:"denied,omitempty" jsonschema:"only with denied calls: which, by whom and why"`
+	Outcome string `json:"outcome,omitempty" jsonschema:"completed, failed, interrupted, cancelled or abandoned"`
 	By      string `json:"by,omitempty" jsonschema:"day, week, month, model, agent, tool, command, hook, session or project"`
 	Key     string `json:"key,omitempty" jsonschema:"only groups that begin so, such as npm test"`
 	Project string `json:"project,omitempty" jsonschema:"path of a folder"`
@@ -73,7 +74,7 @@ var tools = []struct {
 	{
 		"list", "List these tasks, newest first, with outcome and cost; with the calls that name a file, failed or were denied.",
 		0,
-		[]string{"file", "failed", "denied", "project", "branch", "since", "until"},
+		[]string{"file", "failed", "denied", "outcome", "project", "branch", "since", "until"},
 		(*Server).list,
 	},
 	{
@@ -128,7 +129,7 @@ func (s *Server) withStore(ctx context.Context, ask func(*store.Store) (string, 
 // filter is what arguments select within the scope.
 func (s *Server) filter(in *asked) (f store.Filter, err error) {
 	f = s.Scope
-	f.Branch, f.Failed, f.Denied = in.Branch, in.Failed, in.Denied
+	f.Branch, f.Outcome, f.Failed, f.Denied = in.Branch, in.Outcome, in.Failed, in.Denied
 	if in.Project != "" {
 		if !view.IsPath(in.Project) || !f.In(in.Project) {
 			return f, fmt.Errorf("project %q: want the path of a folder in %s", in.Project, f.Directory)

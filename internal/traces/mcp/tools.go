@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -136,24 +135,28 @@ func (s *Server) list(ctx context.Context, st *store.Store, in *asked) (string, 
 	if err != nil {
 		return "", err
 	}
-	f.Text, f.Limit = in.Query, -1
-	if in.File != "" { // Its name is in the call's text.
-		f.Text = `"` + strings.ReplaceAll(in.File, `"`, " ") + `"`
+	f.Text, f.Limit = in.Query, atMost
+	if in.File != "" { // Its name is in the call's text, but not in that alone.
+		f.Text, f.Limit = `"`+strings.ReplaceAll(in.File, `"`, " ")+`"`, 2*atMost
 	}
-	all, err := st.Totals(ctx, f)
-	if err != nil || all.Traces == 0 {
+	page, err := st.Page(ctx, f)
+	if err != nil || len(page.Traces) == 0 {
 		return nothing, err
 	}
 	want, calls := view.CallFilter{File: in.File, Failed: in.Failed, Denied: in.Denied}, in.File != "" || in.Failed || in.Denied
 	r := s.reply()
-	err = st.Each(ctx, f, func(t *store.Trace) error {
+	for i := 0; i < len(page.Traces) && !r.full; i++ {
+		t, err := st.Trace(ctx, page.Traces[i].TraceID)
+		if err != nil {
+			return "", err
+		}
 		lines := []string{s.title(t)}
 		if in.Query != "" {
 			lines = append(lines, "answered: "+cut(view.Answer(t), short))
 		}
 		var found []string
-		for _, h := range f.Hits(t) {
-			if in.Query != "" && !strings.Contains(strings.Join(lines, ""), strings.Trim(h.Snippet, "…")) {
+		for _, h := range page.Hits {
+			if in.Query != "" && h.Trace == t.TraceID && !strings.Contains(strings.Join(lines, ""), strings.Trim(h.Snippet, "…")) {
 				found = append(found, view.Where(&h)+" "+h.Status.String()+id(h.Trace, h.Span)+h.Snippet)
 			}
 		}
@@ -166,26 +169,23 @@ func (s *Server) list(ctx context.Context, st *store.Store, in *asked) (string, 
 			})
 		}
 		if calls && found == nil && (in.File != "" || in.Denied || otelmap.OutcomeEnd(t.Outcome) != otelmap.EndFailed) {
-			return nil
+			r.oldest = t.Started
+			continue
 		}
 		if more := len(found) - ofTask; more > 0 {
 			found = append(found[:ofTask], fmt.Sprintf("and %d more", more))
 		}
-		r.full = r.quotes == atMost
-		if r.full || r.quote(t.Host, t.Started, facts(&t.Summary), append(lines, found...)...) == 0 {
-			return store.ErrEnough
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, store.ErrEnough) || r.quotes == 0 {
-		return nothing, err
+		r.quote(t.Host, t.Started, facts(&t.Summary), append(lines, found...)...)
+	}
+	if r.quotes == 0 && page.Totals.Traces <= len(page.Traces) {
+		return nothing, nil
 	}
 	last := "open reads one."
-	if r.full {
+	if r.full || len(page.Traces) < page.Totals.Traces {
 		last = "Older ones: until=" + r.oldest.UTC().Format(time.RFC3339Nano) + ". " + last
 	}
 	what := map[bool]string{true: " that mention the file"}[in.File != ""]
-	return r.answer(last, "%d of %s%s.", r.quotes, sums(all), what), nil
+	return r.answer(last, "%d of %s%s.", r.quotes, sums(page.Totals), what), nil
 }
 
 // open reads a task, or a call and what followed it.
@@ -251,20 +251,22 @@ func (s *Server) stats(ctx context.Context, st *store.Store, in *asked) (string,
 		all, err := st.Totals(ctx, f)
 		return sums(all) + ", " + view.Duration(all.Took) + ".", err
 	}
-	summed, err := view.SumBy(ctx, st, f, s.Now().Location(), cmp.Or(by, store.ByCommand))
+	by = cmp.Or(by, store.ByCommand)
+	all, grouped, err := st.Groups(ctx, f, s.Now().Location(), by)
 	if err != nil {
 		return "", err
 	}
+	groups := slices.DeleteFunc(grouped[by], func(g store.Group) bool { return !strings.HasPrefix(g.Key, in.Key) || g.Key == "" && by.OfCalls() })
+	view.LargestFirst(by, groups)
 	if view.IsTime(by) {
-		slices.Reverse(summed.Groups) // the newest first
+		slices.Reverse(groups) // the newest first
 	}
-	var lines []string
-	for i := range summed.Groups {
-		if g := &summed.Groups[i]; strings.HasPrefix(g.Key, in.Key) && len(lines) < atMost {
-			lines = append(lines, fmt.Sprintf("%s: %s, P50 %s, P95 %s %s", cmp.Or(g.Key, "not known"), sums(g.Totals), view.Duration(g.P50), view.Duration(g.P95), cut(g.Title, short/2)))
-		}
+	lines := make([]string, min(len(groups), atMost))
+	for i := range lines {
+		g := &groups[i]
+		lines[i] = fmt.Sprintf("%s: %s, P50 %s, P95 %s %s", cmp.Or(g.Key, "not known"), sums(g.Totals), view.Duration(g.P50), view.Duration(g.P95), cut(g.Title, short/2))
 	}
 	r := s.reply()
 	n := r.quote("", s.Now(), "", lines...)
-	return r.answer("", "%d of %d groups; %s in all.", n, len(summed.Groups), sums(summed.Totals)), nil
+	return r.answer("", "%d of %d groups; %s in all.", n, len(groups), sums(all)), nil
 }
