@@ -177,14 +177,15 @@ func next(tool string, args arguments, answer string, n int) (string, arguments)
 	return "", nil
 }
 
-// maxCalls is how many calls answer a question.
-const maxCalls = 3
+// maxCalls is how many calls answer a question. unanswered are two of what was done before that
+// paraphrase it: no text has "converted" or "moving".
+const maxCalls, unanswered = 3, 2
 
 // TestQuestions asks what a working week asks, by calls that a fixed rule derives from a question's
 // words. The answers were written before the tools.
 func TestQuestions(t *testing.T) {
 	a, _, _ := newTestApp(t, "import", "--yes")
-	unpack(t, cmp.Or(os.Getenv("QUESTIONS_HOME"), "testdata/mcp/home.tar.gz"), a.home)
+	unpack(t, "testdata/mcp/home.tar.gz", a.home)
 	if code := run(t.Context(), a); code != 0 {
 		t.Fatalf("import ends with code %d", code)
 	}
@@ -196,7 +197,7 @@ func TestQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(cmp.Or(os.Getenv("QUESTIONS"), "testdata/mcp/questions.json"))
+	text, err := os.ReadFile("testdata/mcp/questions.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,17 +231,14 @@ func TestQuestions(t *testing.T) {
 		t.Logf("%s %q: %q, missing %q", q.Kind, q.Question, calls, missing)
 	}
 	t.Logf("%d of %d questions answered, by kind %v, %d bytes each", answered, len(questions), byKind, size/max(len(questions), 1))
+	if answered < len(questions)-unanswered {
+		t.Errorf("%d questions are not answered, want at most %d", len(questions)-answered, unanswered)
+	}
 }
 
 // unpack puts the agents' files, packed or a folder, below a home folder.
 func unpack(t *testing.T, from, home string) {
 	t.Helper()
-	if info, err := os.Stat(from); err == nil && info.IsDir() {
-		if err := os.CopyFS(home, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
 	packed, err := os.Open(from) //nolint:gosec // A file of testdata.
 	if err != nil {
 		t.Fatal(err)

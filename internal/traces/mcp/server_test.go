@@ -397,8 +397,9 @@ func TestLongAnswersHavePages(t *testing.T) {
 	}
 }
 
-// TestToolsStayShort holds what each session of an agent pays. The counts of the golden file are
-// by gpt-tokenizer's o200k_base and cl100k_base and by @anthropic-ai/tokenizer; tokens.mjs counts.
+// TestToolsStayShort holds what each session of an agent pays. The golden file has 594, 566 and 594
+// tokens by gpt-tokenizer's o200k_base and cl100k_base and by @anthropic-ai/tokenizer, of at most
+// 700; testdata/tokens.mjs counts them.
 func TestToolsStayShort(t *testing.T) {
 	list, err := connected(t, &Server{Version: "1"}).ListTools(t.Context(), nil)
 	if err != nil {

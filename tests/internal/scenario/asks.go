@@ -20,9 +20,12 @@ const Asked = "quokka"
 func (g *Agent[S]) Asks(t *testing.T, script S, task, question rig.Step, tool string, add ...string) {
 	t.Helper()
 	cache, bin := g.Programs(t)
-	command, err := g.Program.Command(t.Context(), cache)
-	rig.Check(t, g.Name, err)
-	command = command[:len(command)-len(g.Program.Args)]
+	var command []string // of the run, unless that has arguments which the agent's command must not have
+	if n := len(g.Program.Args); n > 0 {
+		all, err := g.Program.Command(t.Context(), cache)
+		rig.Check(t, g.Name, err)
+		command = all[:len(all)-n]
+	}
 	hookspan, flush := Hookspan(bin), Hookspan(bin)("flush", "--wait")
 	server := []string{filepath.Join(bin, "hookspan"), "mcp", "--project", rig.WordWorkspace}
 	steps := []rig.Step{
