@@ -230,7 +230,7 @@ var mayImport = map[string][]string{
 	"internal/traces/store":     {"otelmap", "otelmap/step", "spool", "internal/files/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/files/regular", "internal/termtext"},
 	"internal/traces/view":      {"hook", "otelmap", "otelmap/step", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/traces/store", "internal/termtext"},
 	"internal/traces/export":    {"otelmap", "otelmap/step", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/traces/store", "internal/termtext", "internal/traces/view"},
-	"internal/traces/mcp":       {"otelmap", "otelmap/step", "internal/redact", "internal/traces/store", "internal/termtext", "internal/traces/view"},
+	"internal/traces/mcp":       {"otelmap/step", "internal/redact", "internal/traces/store", "internal/termtext", "internal/traces/view"},
 	"internal/ui":               {"otelmap", "otelmap/step", "internal/files/atomicfile", "internal/lookpath", "internal/loopback", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/redact", "internal/files/regular", "internal/traces/export", "internal/traces/store", "internal/termtext", "internal/ui/hooks", "internal/traces/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/files/atomicfile", "internal/userhooks", "internal/userhooks/hookcheck", "internal/userhooks/hookfile",

@@ -15,7 +15,6 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
-	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/otelmap/step"
 )
 
@@ -161,14 +160,9 @@ func (s *Server) list(ctx context.Context, st *store.Store, in *asked) (string, 
 			}
 		}
 		if calls {
-			want.Each(store.WorkOf(t), &store.Totals{}, func(c *store.Call) {
-				if !step.Own(c.Server, c.Tool) {
-					what := cut(view.Relative(view.NewArguments(c.Tool, c.Arguments).Line(), c.Directory), short)
-					found = append(found, strings.TrimRight(c.Tool+" "+c.Status.String()+id(c.Trace, c.Span)+what+": "+cut(view.Reason(c), short), ": "))
-				}
-			})
+			found = callsOf(t, want)
 		}
-		if calls && found == nil && (in.File != "" || in.Denied || otelmap.OutcomeEnd(t.Outcome) != otelmap.EndFailed) {
+		if calls && found == nil {
 			r.oldest = t.Started
 			continue
 		}
@@ -186,6 +180,18 @@ func (s *Server) list(ctx context.Context, st *store.Store, in *asked) (string, 
 	}
 	what := map[bool]string{true: " that mention the file"}[in.File != ""]
 	return r.answer(last, "%d of %s%s.", r.quotes, sums(page.Totals), what), nil
+}
+
+// callsOf are the wanted calls of a task on a line each: how it ended, what it was given, and why
+// it ended so.
+func callsOf(t *store.Trace, want view.CallFilter) (found []string) {
+	want.Each(store.WorkOf(t), &store.Totals{}, func(c *store.Call) {
+		if !step.Own(c.Server, c.Tool) {
+			what := cut(view.Relative(view.NewArguments(c.Tool, c.Arguments).Line(), c.Directory), short)
+			found = append(found, strings.TrimRight(c.Tool+" "+c.Status.String()+id(c.Trace, c.Span)+what+": "+cut(view.Reason(c), short), ": "))
+		}
+	})
+	return found
 }
 
 // open reads a task, or a call and what followed it.
