@@ -206,8 +206,8 @@ type Input struct {
 	// administrator can change. If either is missing, there is no such file.
 	MachineFile string
 	ReadMachine func(string) ([]byte, error)
-	// Salt returns the secret by which keys are told apart, for the spool's folder. It is
-	// called only if the environment has such a key. If nil, that cannot be told.
+	// Salt returns the secret with which fingerprints of keys are made, for the spool's folder. It is
+	// called only if the environment has such a key. If nil, the fingerprint is unknown then.
 	Salt func(spoolDir string) ([]byte, error)
 }
 

@@ -11,7 +11,12 @@ const (
 	HostGemini   = "gemini-cli"
 	HostOpencode = "opencode"
 	HostQwen     = "qwen-code"
+	HostCursor   = "cursor"
+	HostVSCode   = "vscode"
 )
+
+// CopilotOrVSCode is the name of what sent an event that both write with the same members.
+const CopilotOrVSCode = "copilot-or-vscode"
 
 // The hook programs, by the names of their files: Cline's, and the other agents'.
 const (
@@ -62,6 +67,13 @@ var agents = [...]Agent{
 	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session"},
 }
 
+// guests run the hooks of supported agents and are recorded from them. None has been run:
+// what is known of them is published.
+var guests = [...]Agent{
+	{Host: HostCursor, Word: "cursor", Name: "Cursor"},
+	{Host: HostVSCode, Word: "vscode", Name: "VS Code"},
+}
+
 // fill sets what most agents share.
 func (a Agent) fill() Agent {
 	a.Program = cmp.Or(a.Program, ProgramClaude)
@@ -74,23 +86,32 @@ func (a Agent) fill() Agent {
 }
 
 // Agents returns the supported agents.
-func Agents() []Agent {
-	list := make([]Agent, len(agents))
-	for i, a := range agents {
-		list[i] = a.fill()
+func Agents() []Agent { return filled(agents[:]) }
+
+// Guests returns the programs that are recorded from the hooks of supported agents.
+func Guests() []Agent { return filled(guests[:]) }
+
+func filled(from []Agent) (list []Agent) {
+	for _, a := range from {
+		list = append(list, a.fill())
 	}
 	return list
 }
 
-// AgentOf returns the agent with a host, or the zero value if it is not supported.
+// AgentOf returns the agent or the guest with a host, or the zero value if there is none.
 func AgentOf(host string) Agent {
-	for i := range agents {
-		if agents[i].Host == host {
-			return agents[i].fill()
+	for _, list := range [...][]Agent{agents[:], guests[:]} {
+		for i := range list {
+			if list[i].Host == host {
+				return list[i].fill()
+			}
 		}
 	}
 	return Agent{}
 }
+
+// WordOf returns an agent's or a guest's name on the command line, else the host.
+func WordOf(host string) string { return cmp.Or(AgentOf(host).Word, host) }
 
 // Argument is the first argument of a hook program that agents share: Word, but nothing for
 // the agent of the program's name.

@@ -341,6 +341,8 @@ type Head struct {
 	// Agent is a short name, such as "codex", of another agent that sent the
 	// payload to this agent's hook; else empty.
 	Agent string
+	// Version is the version of the program, as far as the payload names it.
+	Version string
 	// Patience is how long the host waits for a hook's answer; 0 means 30 s.
 	Patience time.Duration
 }

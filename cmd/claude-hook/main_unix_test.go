@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/hook"
-	"github.com/hookspan/hookspan/spool"
+	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 )
 
 const stopEvent = `{"session_id":"s1","prompt_id":"p1","cwd":"/w","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"done"}`
@@ -228,38 +227,15 @@ func command(t *testing.T, program, root, payload string, args ...string) *exec.
 // events are all that the spool below root holds.
 func events(t *testing.T, root string) []stored {
 	t.Helper()
-	sp, err := spool.Open(filepath.Join(root, "state", "hookspan", "spool"), spool.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = sp.Close() }()
-	keys, err := sp.Sessions()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []stored
-	for _, k := range keys {
-		s, err := sp.Session(k)
-		if err != nil {
-			t.Fatal(err)
+	for _, rec := range spooltest.Records(t, filepath.Join(root, "state", "hookspan", "spool")) {
+		var p struct {
+			Call string `json:"tool_use_id"`
 		}
-		r, err := s.Reader(0)
-		if err != nil {
-			t.Fatal(err)
+		if err := json.Unmarshal(rec.Payload, &p); err != nil && !rec.Raw {
+			t.Error(err)
 		}
-		for r.Next() {
-			rec := r.Record()
-			var p struct {
-				Call string `json:"tool_use_id"`
-			}
-			if err := json.Unmarshal(rec.Payload, &p); err != nil && !rec.Raw {
-				t.Error(err)
-			}
-			all = append(all, stored{rec.Host, rec.Session, rec.Event, rec.Raw, rec.Cut, p.Call})
-		}
-		if err := errors.Join(r.Err(), r.Close(), s.Close()); err != nil || len(r.Damage()) > 0 {
-			t.Errorf("read %s: %v, damage %v", k, err, r.Damage())
-		}
+		all = append(all, stored{rec.Host, rec.Session, rec.Event, rec.Raw, rec.Cut, p.Call})
 	}
 	return all
 }

@@ -39,7 +39,7 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	ff := &filterFlags{app: a, cmd: cmd}
 	flags := cmd.Flags()
 	flags.StringVar(&ff.project, "project", "", "only this `FOLDER` and those below it; . is this one, and the last part of a path suffices")
-	flags.StringVar(&ff.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
+	flags.StringVar(&ff.agent, "agent", "", "only this agent: "+strings.Join(a.agents.WithGuests().Words(), ", "))
 	flags.StringVar(&ff.f.Model, "model", "", "only with this model, or a part of its name such as opus; =NAME is the whole name")
 	flags.StringVar(&ff.f.Tool, "tool", "", "only with a call of this tool, or with a part of its name such as mcp__postgres; =NAME is the whole name")
 	flags.StringVar(&ff.f.Branch, "branch", "", "only sessions that began on this branch, where the agent's files name it")
@@ -51,7 +51,7 @@ func addFilterFlags(a *app, cmd *cobra.Command) *filterFlags {
 	flags.StringVar(&ff.until, "until", "", "only what began until then, a day included: yesterday, 1w, 2026-01-31")
 	flags.StringVar(&ff.f.Text, "grep", "", "only with these words in a prompt, an answer, a call or its result; \"quotes\" make a phrase")
 	flags.StringVar(&ff.f.Session, "session", "", "only this session, or those whose id begins so")
-	oneOf(cmd, "agent", a.agents.Words()...)
+	oneOf(cmd, "agent", a.agents.WithGuests().Words()...)
 	oneOf(cmd, "outcome", outcomes...)
 	_ = cmd.MarkFlagDirname("project")
 	ff.complete("model", store.ByModel)
@@ -155,9 +155,9 @@ func aCost(usd float64) bool { return usd > 0 && usd <= math.MaxFloat64 }
 
 // hostOf is the host of the agent that --agent names.
 func hostOf(a *app, cmd *cobra.Command, name string) (string, error) {
-	agent, ok := a.agents.Named(name)
+	agent, ok := a.agents.WithGuests().Named(name)
 	if !ok {
-		return "", wrongUsage(cmd, "--agent %q: want one of %s", name, strings.Join(a.agents.Words(), ", "))
+		return "", wrongUsage(cmd, "--agent %q: want one of %s", name, strings.Join(a.agents.WithGuests().Words(), ", "))
 	}
 	return agent.Host, nil
 }

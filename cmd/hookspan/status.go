@@ -65,12 +65,10 @@ func machineOf(a *app) provision.Machine {
 		Program: func(name string) (string, error) { return hookProgram(a, name, "") },
 		Copies:  copiesOf(a),
 		Past:    a.past,
+		Ran:     record.Programs(a.cfg.StateDir),
 		Own:     diagnose.OwnHooks{Setup: hooks, Sources: hooks.Sources(dir), Problems: hooksOf(a).Problems().List()},
 	}
 	m.ProjectOff = m.ProjectFile != ""
-	for _, o := range record.OtherAgents(a.cfg.StateDir) {
-		m.Others = append(m.Others, diagnose.OtherAgent(o))
-	}
 	return provision.Machine{Machine: m}
 }
 

@@ -38,7 +38,7 @@ you. The last events come first. Ctrl-C ends it. The log holds what is not deliv
 yet: finished tasks are in hookspan list.`,
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "", "only this agent: "+strings.Join(a.agents.Words(), ", "))
+	flags.StringVar(&f.agent, "agent", "", "only this agent: "+strings.Join(a.agents.WithGuests().Words(), ", "))
 	flags.StringVar(&f.project, "project", "", "only this `FOLDER` and those below it, or folders of this name; . is this one")
 	flags.StringVar(&f.session, "session", "", "only sessions whose id begins or ends so")
 	flags.BoolVar(&f.failed, "failed", false, "only what failed or was denied")
@@ -46,7 +46,7 @@ yet: finished tasks are in hookspan list.`,
 	flags.BoolVar(&f.noFollow, "no-follow", false, "end after the last events")
 	flags.BoolVar(&f.asJSON, "json", false, "one JSON object per line")
 	flags.BoolVar(&f.notify, "notify", false, "show a notification on the desktop when an agent waits for you")
-	oneOf(cmd, "agent", a.agents.Words()...)
+	oneOf(cmd, "agent", a.agents.WithGuests().Words()...)
 	_ = cmd.MarkFlagDirname("project")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		want, err := f.selection(a, cmd)

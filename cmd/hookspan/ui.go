@@ -142,7 +142,7 @@ func openPage(ctx context.Context, a *app, s ui.Started, open bool) {
 // agentNames are the names of the supported agents by host.
 func agentNames() map[string]string {
 	names := make(map[string]string)
-	for _, a := range agents.All() {
+	for _, a := range agents.All().WithGuests() {
 		names[a.Host] = a.Name
 	}
 	return names

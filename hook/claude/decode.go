@@ -25,6 +25,7 @@ func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
 	ev := r.NewEvent(c.Host, r.Event)
 	payload := rawjson.Trim(r.Payload)
 	if len(payload) == 0 {
+		ev.Name = c.name(members{}, ev.Name)
 		ev.Kind = c.kind(members{}, ev.Name)
 		if hasTool(ev.Kind) {
 			ev.Tool = &hook.Tool{Duration: hook.UnknownDuration}
@@ -38,13 +39,13 @@ func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
 	ev.Transcript = p.Text("transcript_path")
 	if err != nil {
 		err = &hook.DecodeError{Agent: hook.AgentOf(c.Host).Name, Event: r.Event, Size: len(r.Payload), Cause: err}
-		if p.Text("session_id") == "" {
+		if p.session() == "" {
 			return []hook.Event{ev}, err
 		}
 	}
-	ev.Name = cmp.Or(p.Text("hook_event_name"), ev.Name)
+	ev.Name = c.name(p, ev.Name)
 	ev.Dialect = hook.AgentOf(c.Host).Word
-	ev.Session = p.Text("session_id")
+	ev.Session = p.session()
 	ev.Turn = p.Text("prompt_id")
 	ev.Agent, ev.AgentType = p.Text("agent_id"), p.Text("agent_type")
 	if ev.Agent != "" {

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -13,42 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/testkit/golden"
 )
 
-// decodeOne decodes a payload that must be legal and give one event.
-func decodeOne(t testing.TB, payload, event string) hook.Event {
-	t.Helper()
-	events, err := Decode(Raw{Payload: []byte(payload), Event: event, StoredAt: storedAt, Cwd: "/started/here"})
-	if err != nil {
-		t.Fatalf("Decode(%s): %v", payload, err)
-	}
-	if len(events) != 1 {
-		t.Fatalf("Decode(%s) gave %d events, want 1", payload, len(events))
-	}
-	return events[0]
-}
-
-// TestGolden decodes every payload and compares with the golden file of its
-// collection.
-func TestGolden(t *testing.T) {
-	collections := map[string]string{}
-	for _, f := range fixtures(t) {
-		events, err := Decode(f.raw)
-		if err != nil {
-			t.Fatalf("%s/%s: %v", f.folder, f.file, err)
-		}
-		checkEvents(t, f.raw, events, err)
-		for _, ev := range events {
-			collections[f.folder] += f.file + " " + golden.Line(ev, "") + "\n"
-		}
-	}
-	for folder, events := range collections {
-		t.Run(folder, func(t *testing.T) {
-			golden.Check(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".txt", events)
-		})
-	}
-}
+func TestGolden(t *testing.T) { tested.GoldenOf(t, fixtures(t)) }
 
 func TestDecodeKeepsStoredContext(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -93,19 +59,19 @@ func TestDocumentedForm(t *testing.T) {
 // may stand between them.
 func TestDecodeIgnoresMemberOrder(t *testing.T) {
 	for _, f := range fixtures(t) {
-		events, err := Decode(f.raw)
+		events, err := Decode(f.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var turned []string
-		isObject := rawjson.EachMember(f.raw.Payload, func(key, value []byte) {
+		isObject := rawjson.EachMember(f.Raw.Payload, func(key, value []byte) {
 			turned = append(turned, `"of_the_future":{"session_id":"x"}`, `"`+string(key)+`":`+string(value))
 		})
 		if !isObject {
 			t.Fatal("the payload is not an object")
 		}
 		slices.Reverse(turned)
-		r := f.raw
+		r := f.Raw
 		r.Payload = []byte("{" + strings.Join(turned, ",") + "}")
 		again, err := Decode(r)
 		if err != nil {
@@ -116,9 +82,9 @@ func TestDecodeIgnoresMemberOrder(t *testing.T) {
 		}
 		again[0].Hash = events[0].Hash
 		if diff := cmp.Diff(events, again); diff != "" {
-			t.Errorf("%s/%s turned round (-as sent +turned):\n%s", f.folder, f.file, diff)
+			t.Errorf("%s/%s turned round (-as sent +turned):\n%s", f.Folder, f.Name, diff)
 		}
-		checkHead(t, r, again)
+		checkHead(t, r, again, nil)
 	}
 }
 
@@ -341,7 +307,7 @@ func TestDecodeRejectsInvalidPayloads(t *testing.T) {
 			if diff := cmp.Diff(want, events); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
-			checkEvents(t, r, events, err)
+			tested.Check(t, r, events, err)
 		})
 	}
 }
@@ -370,7 +336,7 @@ func TestDecodeOfTheDeepestPayload(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkEvents(t, r, events, err)
+			tested.Check(t, r, events, err)
 			if events[0].Tool.Input != deep {
 				t.Errorf("the input of %s is not what was sent", tool)
 			}
@@ -382,7 +348,7 @@ func TestDecodeOfTheDeepestPayload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkEvents(t, r, events, err)
+		tested.Check(t, r, events, err)
 	}
 }
 
@@ -397,50 +363,18 @@ func TestDecodeOfAnEmptyPayload(t *testing.T) {
 				t.Errorf("%q as %s: kind %v, session %q, dialect %q, key %q; want %v and nothing", payload, event, ev.Kind, ev.Session, ev.Dialect, ev.Key, want)
 			}
 			r := Raw{Payload: []byte(payload), Event: event}
-			checkEvents(t, r, []hook.Event{ev}, nil)
+			tested.Check(t, r, []hook.Event{ev}, nil)
 		}
 	}
 }
 
-// checkEvents holds what every decoded event must be, whatever the payload.
-func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
+// checkEvent holds what every decoded event must be beyond those of all agents, whatever the payload.
+func checkEvent(t *testing.T, ev *hook.Event, err error) {
 	t.Helper()
-	checkHead(t, r, events)
-	ev := &events[0]
-	texts := []string{
-		ev.Session, ev.Turn, ev.Agent, ev.ParentAgent, ev.AgentType, ev.Model, ev.Prompt, ev.Result, ev.Message,
-		ev.ErrorType, ev.PermissionMode, ev.Transcript, ev.Cwd, ev.Name, ev.Key,
-	}
-	if hasTool(ev.Kind) != (ev.Tool != nil) {
-		t.Fatalf("kind %v with tool %v", ev.Kind, ev.Tool)
-	}
-	if tool := ev.Tool; tool != nil {
-		texts = append(texts, tool.ID, tool.Name, tool.Input, tool.Output, tool.Error, tool.Agent)
-		if tool.Input != "" && !json.Valid([]byte(tool.Input)) {
-			t.Fatalf("input %q is not JSON", tool.Input)
-		}
-		if tool.Duration < hook.UnknownDuration {
-			t.Fatalf("duration %v", tool.Duration)
-		}
-		if tool.Status == hook.ToolOK && tool.Error != "" {
-			t.Fatalf("error %q of a call that went well", tool.Error)
-		}
-	}
 	for _, a := range ev.Attrs {
-		if s, ok := a.Value.(string); ok {
-			texts = append(texts, s)
-		}
-		if a.Key == "" || a.Value == nil || a.Value == "" {
+		if text, ok := a.Value.(string); a.Key == "" || a.Value == nil || ok && (text == "" || !utf8.ValidString(text)) {
 			t.Fatalf("attribute %q = %v", a.Key, a.Value)
 		}
-	}
-	for _, s := range texts {
-		if !utf8.ValidString(s) {
-			t.Fatalf("text %q is not UTF-8", s)
-		}
-	}
-	if (ev.Agent != "") != (ev.ParentAgent != "") {
-		t.Fatalf("agent %q with parent %q", ev.Agent, ev.ParentAgent)
 	}
 	if ev.Kind == hook.KindRunStart && ev.ParentAgent == "" {
 		t.Fatal("a run opens that is no subagent's")
@@ -457,21 +391,11 @@ func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, fx := range fixtures(f) {
-		f.Add(fx.raw.Payload, fx.raw.Event)
-	}
-	f.Add([]byte("\ufeff{}"), "Stop")
-	f.Add([]byte(`{"hook_event_name":"PostToolUse","tool_name":"mcp__a__b","tool_response":[{"type":"text","text":1}]}`), "")
-	f.Add([]byte(`{"hook_event_name":"PostToolUse","tool_name":"Write","tool_response":{"structuredPatch":[{"lines":[1,null,{}]}]}}`), "")
-	f.Fuzz(func(t *testing.T, payload []byte, event string) {
-		r := Raw{Payload: payload, Event: strings.ToValidUTF8(event, ""), StoredAt: storedAt}
-		events, err := Decode(r)
-		checkEvents(t, r, events, err)
-		again, _ := Decode(r)
-		if diff := cmp.Diff(events, again); diff != "" {
-			t.Fatalf("a second time (-first +second):\n%s", diff)
-		}
-	})
+	tested.FuzzOf(f, fixtures(f),
+		[2]string{"\ufeff{}", "Stop"},
+		[2]string{`{"hook_event_name":"PostToolUse","tool_name":"mcp__a__b","tool_response":[{"type":"text","text":1}]}`, ""},
+		[2]string{`{"hook_event_name":"PostToolUse","tool_name":"Write","tool_response":{"structuredPatch":[{"lines":[1,null,{}]}]}}`, ""},
+	)
 }
 
 func BenchmarkDecode(b *testing.B) {

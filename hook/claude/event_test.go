@@ -15,8 +15,8 @@ func TestEventNames(t *testing.T) {
 	}
 	recorded := map[string]bool{}
 	for _, f := range fixtures(t) {
-		if f.folder == "events" {
-			event, _, _ := strings.Cut(f.file, ".")
+		if f.Folder == "events" {
+			event, _, _ := strings.Cut(f.Name, ".")
 			recorded[event] = true
 		}
 	}

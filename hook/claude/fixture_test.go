@@ -1,95 +1,31 @@
 package claude
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/hooktest"
 )
 
-// fixture is one payload: recorded from Claude Code, or made after its
-// documentation where no recording is to be had.
-type fixture struct {
-	// folder is the collection, relative to testdata; file the name in it.
-	folder, file string
-	raw          Raw
-}
+var storedAt = hooktest.StoredAt
 
-// storedAt is the receive time the tests give to all payloads that come
-// without one.
-var storedAt = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+// tested decodes what Claude Code writes: one event of each payload.
+var tested = hooktest.Agent{Decode: Decode, Head: checkHead, Also: checkEvent}
 
-// fixtures reads every payload, in order of folder and file. Files are named
-// after the hook that received them: "003-PreToolUse.json" is the third of a
-// session, "PostToolUse.Bash.json" a variant. session.ndjson is a session of
-// its own, with receive times.
-func fixtures(t testing.TB) []fixture {
+// fixtures are payloads that were recorded from Claude Code, or made after its documentation
+// where no recording is to be had, and those of a session with the times they came.
+func fixtures(t testing.TB) []hooktest.File {
 	t.Helper()
-	var all []fixture
-	root := os.DirFS("testdata")
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if name == "golden" || name == "fuzz" || name == "tables" {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if path.Base(name) == "arrival.txt" {
-			return nil // the times at which the payloads beside it came
-		}
-		payload, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
-		}
-		if name == "session.ndjson" {
-			all = append(all, session(t, payload)...)
-			return nil
-		}
-		folder, file := path.Split(name)
-		event, _, _ := strings.Cut(file, ".")
-		if _, after, ok := strings.Cut(event, "-"); ok {
-			event = after
-		}
-		all = append(all, fixture{
-			folder: strings.TrimSuffix(folder, "/"),
-			file:   file,
-			raw:    Raw{Payload: payload, Event: event, StoredAt: storedAt, Cwd: "/started/here"},
-		})
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	all := hooktest.Files(t, "testdata")
+	for i, r := range hooktest.Recorded(t, "testdata/session.ndjson") {
+		r.Offset = 0
+		all = append(all, hooktest.File{Folder: "session", Name: fmt.Sprintf("line %02d", i+1), Raw: r})
 	}
 	if len(all) < 150 {
 		t.Fatalf("found %d payloads, want all of them (more than 150)", len(all))
-	}
-	return all
-}
-
-// session reads one payload per line, each with the moment it came.
-func session(t testing.TB, lines []byte) []fixture {
-	t.Helper()
-	var all []fixture
-	for line := range bytes.Lines(lines) {
-		var row struct {
-			TS      time.Time
-			Payload json.RawMessage
-		}
-		if err := json.Unmarshal(line, &row); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, fixture{
-			folder: "session", file: fmt.Sprintf("line %02d", len(all)+1),
-			raw: Raw{Payload: row.Payload, StoredAt: row.TS, Cwd: "/started/here"},
-		})
 	}
 	return all
 }
@@ -98,12 +34,17 @@ func session(t testing.TB, lines []byte) []fixture {
 func load(t testing.TB, name string) Raw {
 	t.Helper()
 	for _, f := range fixtures(t) {
-		if path.Join(f.folder, f.file) == name {
-			return f.raw
+		if path.Join(f.Folder, f.Name) == name {
+			return f.Raw
 		}
 	}
 	t.Fatalf("no payload %q", name)
 	return Raw{}
+}
+
+func decodeOne(t testing.TB, payload, event string) hook.Event {
+	t.Helper()
+	return hooktest.One(t, Decode, payload, event)
 }
 
 // nested is an array in an array and so on, depth times.

@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"cmp"
-
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
@@ -29,19 +27,15 @@ func (c *Protocol) peek(payload []byte, event string, getenv func(string) string
 	if len(payload) > 0 {
 		o, err := rawjson.OpenRaw(payload)
 		p = members{o}
-		if h.Session = p.Text("session_id"); err != nil && h.Session == "" {
+		if h.Session = p.session(); err != nil && h.Session == "" {
 			return h
 		}
-		h.Name = cmp.Or(p.Text("hook_event_name"), event)
-		sender := cmp.Or(p.sender(), p.startedBy(getenv))
-		switch sender {
-		case c.Host:
-		case hook.HostClaude, droid:
-			h.Agent = sender
-		default:
-			h.Agent = hook.AgentOf(sender).Word
+		h.Version = p.Text("cursor_version")
+		if sender := Sender(o, getenv); sender != c.Host {
+			h.Agent = hook.WordOf(sender)
 		}
 	}
+	h.Name = c.name(p, event)
 	h.Kind = c.kind(p, h.Name)
 	h.RunEnds = h.Kind.Terminal() || c.Ends != nil && c.Ends(p.Object, h.Name)
 	return h

@@ -110,18 +110,18 @@ func TestPeek(t *testing.T) {
 
 func TestPeekAgreesWithDecodeOnEveryPayload(t *testing.T) {
 	for _, f := range fixtures(t) {
-		t.Run(path.Join(f.folder, f.file), func(t *testing.T) {
-			events, err := Decode(f.raw)
+		t.Run(path.Join(f.Folder, f.Name), func(t *testing.T) {
+			events, err := Decode(f.Raw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkHead(t, f.raw, events)
+			checkHead(t, f.Raw, events, nil)
 		})
 	}
 }
 
 // checkHead compares what Peek says with the event of the same payload.
-func checkHead(t *testing.T, r Raw, events []hook.Event) {
+func checkHead(t *testing.T, r Raw, events []hook.Event, _ error) {
 	t.Helper()
 	if len(events) != 1 {
 		t.Fatalf("Decode gave %d events, want 1", len(events))

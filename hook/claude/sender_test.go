@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hookspan/hookspan/hook"
 )
 
 // recordedOfOthers is a payload that another agent gave to a hook, one for each
@@ -54,7 +56,11 @@ func nestedIn(name string) string {
 
 func TestPayloadsOfOtherAgentsAreRecognised(t *testing.T) {
 	for _, r := range otherPayloads(t) {
-		if got := peek(r.Payload, r.Event).Agent; got != r.Agent {
+		want := r.Agent
+		if r.Event == "U-UserPromptSubmit" { // VS Code's is the same
+			want = hook.CopilotOrVSCode
+		}
+		if got := peek(r.Payload, r.Event).Agent; got != want {
 			t.Errorf("%s %s: recognised as %q: %s", r.Agent, r.Event, got, r.Payload)
 		}
 		if got := PeekIn(nestedIn)(r.Payload, r.Event).Agent; got != r.Agent {
@@ -66,8 +72,8 @@ func TestPayloadsOfOtherAgentsAreRecognised(t *testing.T) {
 func TestClaudeCodePayloadsAreRecognisedInAnyTerminal(t *testing.T) {
 	for _, f := range fixtures(t) {
 		for name, env := range map[string]func(string) string{"none": none, "nested": nestedIn} {
-			if got := PeekIn(env)(f.raw.Payload, f.raw.Event).Agent; got != "" {
-				t.Errorf("%s with environment %s: recognised as %q", path.Join(f.folder, f.file), name, got)
+			if got := PeekIn(env)(f.Raw.Payload, f.Raw.Event).Agent; got != "" {
+				t.Errorf("%s with environment %s: recognised as %q", path.Join(f.Folder, f.Name), name, got)
 			}
 		}
 	}
@@ -112,6 +118,13 @@ func TestAgentOfAPayload(t *testing.T) {
 		{"COPILOT_HOME", transcript("/data/c/session-state/s/events.jsonl"), none, "copilot"},
 		{"Factory's folder", transcript("/home/u/.factory/sessions/-w/s.jsonl"), none, "droid"},
 		{"Droid's permission mode", `{` + s + `,"permission_mode":"auto-high"}`, none, "droid"},
+		{"VS Code without a transcript", `{` + s + `,"timestamp":"2026-11-22T10:00:00Z","tool_use_id":"t"}`, none, "vscode"},
+		{"VS Code without a project", `{"session_id":"s","hook_event_name":"UserPromptSubmit","timestamp":"2026-11-22T10:00:00Z","prompt":"go"}`, none, "vscode"},
+		{"VS Code's older form", `{"sessionId":"s","hookEventName":"Stop","cwd":"/w","timestamp":"2026-11-22T10:00:00Z"}`, none, "vscode"},
+		{"VS Code in Copilot's terminal", transcript("/c/User/workspaceStorage/1/GitHub.copilot-chat/transcripts/s.jsonl"), nestedIn, "vscode"},
+		{"a time and a permission mode", `{` + s + `,"timestamp":"2026-11-22T10:00:00Z","permission_mode":"default","transcript_path":"/t/s.jsonl"}`, none, ""},
+		{"Gemini's start in an unknown place", `{"session_id":"s","hook_event_name":"SessionStart","source":"startup","timestamp":"2026-11-22T10:00:00Z","transcript_path":"/t/s.json"}`, env("GEMINI_SESSION_ID", "s"), "gemini"},
+		{"Cursor", `{"conversation_id":"s","hook_event_name":"stop","workspace_roots":[]}`, none, "cursor"},
 		{"camel case", `{"sessionId":"s","hookName":"x","cwd":"/w"}`, none, "copilot"},
 
 		// Only the environment shows it.

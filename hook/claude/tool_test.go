@@ -127,10 +127,10 @@ func TestEndsOfACallHaveEqualInputs(t *testing.T) {
 	var pairs int
 	for _, f := range fixtures(t) {
 		// The collection of single events has several starts of one call.
-		if f.folder == "events" || f.folder == "legacy" {
+		if f.Folder == "events" || f.Folder == "legacy" {
 			continue
 		}
-		events, err := Decode(f.raw)
+		events, err := Decode(f.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,14 +138,14 @@ func TestEndsOfACallHaveEqualInputs(t *testing.T) {
 		if tool == nil || tool.ID == "" {
 			continue
 		}
-		id := f.folder + "/" + tool.ID
+		id := f.Folder + "/" + tool.ID
 		switch events[0].Kind {
 		case hook.KindToolStart:
 			inputs[id] = tool.Input
 		case hook.KindToolEnd:
 			start, ok := inputs[id]
 			if !ok || start != tool.Input || start == "" {
-				t.Errorf("%s/%s: input %s, the start has %s", f.folder, f.file, tool.Input, start)
+				t.Errorf("%s/%s: input %s, the start has %s", f.Folder, f.Name, tool.Input, start)
 			}
 			pairs++
 		}

@@ -1,60 +1,26 @@
 package cline
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
-	"github.com/hookspan/hookspan/internal/testkit/golden"
 )
 
-// decodeOne decodes a payload that must be legal and give one event.
-func decodeOne(t testing.TB, payload, event string) hook.Event {
-	t.Helper()
-	events, err := Decode(Raw{Payload: []byte(payload), Event: event, StoredAt: storedAt, Cwd: "/started/here"})
-	if err != nil {
-		t.Fatalf("Decode(%s): %v", payload, err)
-	}
-	if len(events) != 1 {
-		t.Fatalf("Decode(%s) gave %d events, want 1", payload, len(events))
-	}
-	return events[0]
-}
-
-// TestGolden decodes every recorded payload and compares with the golden file
-// of its recording.
-func TestGolden(t *testing.T) {
-	recordings := map[string]string{}
-	for _, f := range fixtures(t) {
-		events, err := Decode(f.raw)
-		if err != nil {
-			t.Fatalf("%s/%s: %v", f.folder, f.file, err)
-		}
-		for _, ev := range events {
-			recordings[f.folder] += f.file + " " + golden.Line(ev, "") + "\n"
-		}
-	}
-	for folder, events := range recordings {
-		t.Run(folder, func(t *testing.T) {
-			golden.Check(t, "golden/"+strings.ReplaceAll(folder, "/", "-")+".txt", events)
-		})
-	}
-}
+func TestGolden(t *testing.T) { tested.GoldenOf(t, fixtures(t)) }
 
 // TestDecodeCallsLeavesOutHowCallsEnded has everything else as Decode has it.
 func TestDecodeCallsLeavesOutHowCallsEnded(t *testing.T) {
 	ends := 0
 	for _, f := range fixtures(t) {
-		want, _ := Decode(f.raw)
-		got, err := DecodeCalls(f.raw)
+		want, _ := Decode(f.Raw)
+		got, err := DecodeCalls(f.Raw)
 		if err != nil {
-			t.Fatalf("%s/%s: %v", f.folder, f.file, err)
+			t.Fatalf("%s/%s: %v", f.Folder, f.Name, err)
 		}
 		for i := range want {
 			if call := want[i].Tool; call != nil && want[i].Kind == hook.KindToolEnd {
@@ -63,7 +29,7 @@ func TestDecodeCallsLeavesOutHowCallsEnded(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s/%s (-want +got):\n%s", f.folder, f.file, diff)
+			t.Errorf("%s/%s (-want +got):\n%s", f.Folder, f.Name, diff)
 		}
 	}
 	if ends == 0 {
@@ -325,7 +291,7 @@ func TestDecodeOfTheDeepestPayload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkEvents(t, r, events, err)
+		tested.Check(t, r, events, err)
 	}
 }
 
@@ -345,59 +311,12 @@ func TestDecodeOfAnEmptyPayload(t *testing.T) {
 	}
 }
 
-// checkEvents holds what every decoded event must be, whatever the payload.
-func checkEvents(t *testing.T, r Raw, events []hook.Event, err error) {
-	t.Helper()
-	checkHead(t, r, events, err)
-	for i := range events {
-		ev := &events[i]
-		texts := []string{
-			ev.Session, ev.Agent, ev.ParentAgent, ev.AgentType, ev.HostVersion, ev.Provider,
-			ev.Model, ev.User, ev.Prompt, ev.Result, ev.Message, ev.ErrorType,
-		}
-		isTool := ev.Kind == hook.KindToolStart || ev.Kind == hook.KindToolEnd
-		if isTool != (ev.Tool != nil) {
-			t.Fatalf("kind %v with tool %v", ev.Kind, ev.Tool)
-		}
-		if tool := ev.Tool; tool != nil {
-			texts = append(texts, tool.ID, tool.Name, tool.Input, tool.Output, tool.Error)
-			if tool.Input != "" && !json.Valid([]byte(tool.Input)) {
-				t.Fatalf("input %q is not JSON", tool.Input)
-			}
-			if tool.Duration < hook.UnknownDuration {
-				t.Fatalf("duration %v", tool.Duration)
-			}
-			if tool.Status == hook.ToolOK && tool.Error != "" {
-				t.Fatalf("error %q of a call that went well", tool.Error)
-			}
-		}
-		for _, s := range texts {
-			if !utf8.ValidString(s) {
-				t.Fatalf("text %q is not UTF-8", s)
-			}
-		}
-		if err != nil && ev.Kind != hook.KindUnknown {
-			t.Fatalf("kind %v with error %v", ev.Kind, err)
-		}
-	}
-}
-
 func FuzzDecode(f *testing.F) {
-	for _, fx := range fixtures(f) {
-		f.Add(fx.raw.Payload, fx.raw.Event)
-	}
-	f.Add([]byte("\ufeff{}"), "tool_call")
-	f.Add([]byte("0"), "PostToolUse")
-	f.Add([]byte(`{"hookName":"PostToolUse","postToolUse":{"result":"[{\"type\":\"text\",\"text\":1}]"}}`), "")
-	f.Fuzz(func(t *testing.T, payload []byte, event string) {
-		r := Raw{Payload: payload, Event: strings.ToValidUTF8(event, ""), StoredAt: storedAt}
-		events, err := Decode(r)
-		checkEvents(t, r, events, err)
-		again, _ := Decode(r)
-		if diff := cmp.Diff(events, again); diff != "" {
-			t.Fatalf("a second time (-first +second):\n%s", diff)
-		}
-	})
+	tested.FuzzOf(f, fixtures(f),
+		[2]string{"\ufeff{}", "tool_call"},
+		[2]string{"0", "PostToolUse"},
+		[2]string{`{"hookName":"PostToolUse","postToolUse":{"result":"[{\"type\":\"text\",\"text\":1}]"}}`, ""},
+	)
 }
 
 func BenchmarkDecode(b *testing.B) {

@@ -37,19 +37,19 @@ func TestDialectOfEveryRecording(t *testing.T) {
 	for _, f := range fixtures(t) {
 		want := dialectClassic
 		switch {
-		case len(f.raw.Payload) == 0:
+		case len(f.Raw.Payload) == 0:
 			want = ""
-		case strings.HasPrefix(f.folder, "next"), strings.HasPrefix(f.folder, "vscode-next"):
+		case strings.HasPrefix(f.Folder, "next"), strings.HasPrefix(f.Folder, "vscode-next"):
 			want = dialectNext
-		case strings.HasPrefix(f.folder, "sdk"), strings.HasPrefix(f.folder, "e2e-cli3"):
+		case strings.HasPrefix(f.Folder, "sdk"), strings.HasPrefix(f.Folder, "e2e-cli3"):
 			want = dialectSDK
 		}
-		events, err := Decode(f.raw)
+		events, err := Decode(f.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := events[0].Dialect; got != want {
-			t.Errorf("%s: dialect %q, want %q", path.Join(f.folder, f.file), got, want)
+			t.Errorf("%s: dialect %q, want %q", path.Join(f.Folder, f.Name), got, want)
 		}
 	}
 }
@@ -58,12 +58,12 @@ func TestDialectOfEveryRecording(t *testing.T) {
 // name and kind found in the payload must be those of the file.
 func TestNameOfEveryRecording(t *testing.T) {
 	for _, f := range fixtures(t) {
-		events, err := Decode(f.raw)
+		events, err := Decode(f.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := events[0]; got.Name != f.raw.Event || got.Kind != kindOf(f.raw.Event, nil) || got.Kind == hook.KindUnknown {
-			t.Errorf("%s: name %q, kind %v", path.Join(f.folder, f.file), got.Name, got.Kind)
+		if got := events[0]; got.Name != f.Raw.Event || got.Kind != kindOf(f.Raw.Event, nil) || got.Kind == hook.KindUnknown {
+			t.Errorf("%s: name %q, kind %v", path.Join(f.Folder, f.Name), got.Name, got.Kind)
 		}
 	}
 }

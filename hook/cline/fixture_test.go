@@ -1,75 +1,34 @@
 package cline
 
 import (
-	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/testkit/hooktest"
 )
 
-// fixture is one payload recorded from Cline, or from Cline's own hook code.
-type fixture struct {
-	// folder is the recording, relative to testdata; file the name in it.
-	folder, file string
-	raw          Raw
-}
+var storedAt = hooktest.StoredAt
 
-// storedAt is the receive time the tests give to all payloads.
-var storedAt = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
-
-// fixtures reads every recorded payload, in order of folder and file. Files are
-// named after the hook that received them: "003-PreToolUse.json" is the third
-// of a session, "PostToolUse.failed.json" a variant. The session of hookspan demo
-// is the folder classic-session.
-func fixtures(t testing.TB) []fixture {
+var tested = hooktest.Agent{Decode: Decode, LeadID: true, Head: checkHead, Also: func(t *testing.T, ev *hook.Event, err error) {
 	t.Helper()
-	demo := fixturesIn(t, "../../internal/demo/session")
-	for i := range demo {
-		demo[i].folder = "classic-session"
+	if err != nil && ev.Kind != hook.KindUnknown {
+		t.Fatalf("kind %v with error %v", ev.Kind, err)
 	}
-	all := append(demo, fixturesIn(t, "testdata")...)
+}}
+
+// fixtures are payloads that were recorded from Cline, or from Cline's own hook code. The
+// session of hookspan demo is the folder classic-session.
+func fixtures(t testing.TB) []hooktest.File {
+	t.Helper()
+	demo := hooktest.Files(t, "../../internal/demo/session")
+	for i := range demo {
+		demo[i].Folder = "classic-session"
+	}
+	all := append(demo, hooktest.Files(t, "testdata")...)
 	if len(all) < 130 {
 		t.Fatalf("found %d recorded payloads, want all of them (more than 130)", len(all))
-	}
-	return all
-}
-
-func fixturesIn(t testing.TB, dir string) (all []fixture) {
-	t.Helper()
-	root := os.DirFS(dir)
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if name == "golden" || name == "fuzz" {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if path.Ext(name) != ".json" {
-			return nil
-		}
-		payload, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
-		}
-		folder, file := path.Split(name)
-		event, _, _ := strings.Cut(file, ".")
-		if _, after, ok := strings.Cut(event, "-"); ok {
-			event = after
-		}
-		all = append(all, fixture{
-			folder: strings.TrimSuffix(folder, "/"),
-			file:   file,
-			raw:    Raw{Payload: payload, Event: event, StoredAt: storedAt, Cwd: "/started/here"},
-		})
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return all
 }
@@ -78,12 +37,17 @@ func fixturesIn(t testing.TB, dir string) (all []fixture) {
 func load(t testing.TB, name string) Raw {
 	t.Helper()
 	for _, f := range fixtures(t) {
-		if path.Join(f.folder, f.file) == name {
-			return f.raw
+		if path.Join(f.Folder, f.Name) == name {
+			return f.Raw
 		}
 	}
 	t.Fatalf("no recorded payload %q", name)
 	return Raw{}
+}
+
+func decodeOne(t testing.TB, payload, event string) hook.Event {
+	t.Helper()
+	return hooktest.One(t, Decode, payload, event)
 }
 
 // nested is an array in an array and so on, depth times.

@@ -164,7 +164,7 @@ func FuzzHookRuns(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r := Raw{Payload: payload, Event: HookRunsEvent, StoredAt: storedAt}
 		events, err := Decode(r)
-		checkEvents(t, r, events, err)
+		tested.Check(t, r, events, err)
 		if len(events) != 1 {
 			t.Fatalf("%d events", len(events))
 		}

@@ -101,12 +101,12 @@ func TestPeek(t *testing.T) {
 
 func TestPeekAgreesWithDecodeOnEveryRecording(t *testing.T) {
 	for _, f := range fixtures(t) {
-		t.Run(path.Join(f.folder, f.file), func(t *testing.T) {
-			events, err := Decode(f.raw)
+		t.Run(path.Join(f.Folder, f.Name), func(t *testing.T) {
+			events, err := Decode(f.Raw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkHead(t, f.raw, events, nil)
+			checkHead(t, f.Raw, events, nil)
 		})
 	}
 }
@@ -114,9 +114,6 @@ func TestPeekAgreesWithDecodeOnEveryRecording(t *testing.T) {
 // checkHead compares what Peek says with the first event of the same payload.
 func checkHead(t *testing.T, r Raw, events []hook.Event, err error) {
 	t.Helper()
-	if len(events) == 0 {
-		t.Fatal("Decode gave no event")
-	}
 	ev := &events[0]
 	want := hook.Head{
 		Session: ev.Session, Name: ev.Name, Kind: ev.Kind,

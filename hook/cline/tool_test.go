@@ -297,10 +297,10 @@ func TestBothEndsOfEveryRecordedCallAgree(t *testing.T) {
 	begun := map[call]int{}
 	var ends []call
 	for _, f := range fixtures(t) {
-		if f.file[0] < '0' || f.file[0] > '9' {
+		if f.Name[0] < '0' || f.Name[0] > '9' {
 			continue // a single payload, not part of a session
 		}
-		events, err := Decode(f.raw)
+		events, err := Decode(f.Raw)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +309,7 @@ func TestBothEndsOfEveryRecordedCallAgree(t *testing.T) {
 			if ev.Tool == nil {
 				continue
 			}
-			c := call{f.folder + " " + ev.Session, ev.Tool.ID, ev.Tool.Name, ev.Tool.Input}
+			c := call{f.Folder + " " + ev.Session, ev.Tool.ID, ev.Tool.Name, ev.Tool.Input}
 			if ev.Kind == hook.KindToolStart {
 				begun[c]++
 			} else {

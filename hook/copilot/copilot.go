@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -87,14 +88,25 @@ func (p payload) session() string {
 	return p.Text("parentAgentId")
 }
 
-// Peek reads the part of a payload that a hook process needs before it stores it. event
-// is the name the hook was started with. Peek never fails: for a payload that is not a
-// JSON object it returns the name alone.
-func Peek(data []byte, event string) hook.Head {
+// PeekIn returns what reads the part of a payload that a hook process needs before it stores
+// it. event is the name the hook was started with. It never fails: for a payload that is not
+// a JSON object it returns the name alone. VS Code runs the same hooks, and names the event.
+func PeekIn(getenv func(string) string) func(data []byte, event string) hook.Head {
+	return func(data []byte, event string) hook.Head { return peek(data, event, getenv) }
+}
+
+func peek(data []byte, event string, getenv func(string) string) hook.Head {
 	p, empty, err := read(data, event)
 	h := hook.Head{Name: event}
 	if err != nil {
 		return h
+	}
+	if p.Get("session_id", "hookEventName") != nil || p.Get("toolName") != nil && p.Get("sessionId") == nil { // Copilot has none
+		sender := claude.Sender(p.Object, getenv)
+		if sender == "" || sender == hook.HostCopilot || sender == hook.CopilotOrVSCode {
+			sender = hook.HostVSCode
+		}
+		h.Agent = hook.WordOf(sender)
 	}
 	if !empty {
 		h.Session = p.session()

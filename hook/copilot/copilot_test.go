@@ -8,7 +8,7 @@ import (
 )
 
 var tested = hooktest.Agent{
-	Decode: Decode, Peek: Peek, Recordings: 8,
+	Decode: Decode, Peek: PeekIn(hooktest.NoEnviron), Recordings: 8,
 	Ends: func(ev *hook.Event) bool { return ev.Kind.Terminal() || ev.Kind == hook.KindRequestError },
 }
 
@@ -67,7 +67,7 @@ func TestSubagentsAreInTheSession(t *testing.T) {
 		if e := events[0]; e.Session != tc.session || e.Agent != tc.agent || e.ParentAgent != tc.parent {
 			t.Errorf("%s: session %q, agent %q, parent %q; want %+v", name, e.Session, e.Agent, e.ParentAgent, tc)
 		}
-		if name == "an end" && Peek(r.Payload, r.Event).RunEnds {
+		if name == "an end" && PeekIn(hooktest.NoEnviron)(r.Payload, r.Event).RunEnds {
 			t.Error("the end of a subagent ends the run")
 		}
 	}

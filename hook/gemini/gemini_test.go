@@ -143,7 +143,7 @@ func TestOutputThatLooksLikeItsReport(t *testing.T) {
 // A payload of Claude Code is not the Gemini CLI's, whatever program it was given to.
 func TestClaudeCodeIsTheOther(t *testing.T) {
 	head := Protocol.PeekIn(hooktest.NoEnviron)([]byte(`{"session_id":"s","prompt_id":"p","hook_event_name":"Stop"}`), "Stop")
-	if head.Agent != "claude-code" {
+	if head.Agent != "claude" {
 		t.Errorf("agent %q", head.Agent)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // which works in sessions of turns as they do. All other agents have a neutral one.
 func Forms() infinium.Forms {
 	forms := infinium.Forms{"": {}}
-	for _, a := range hook.Agents() {
+	for _, a := range append(hook.Agents(), hook.Guests()...) {
 		form := infinium.Form{
 			Framework: a.Name, Title: a.Name + " session", Turns: !a.Tasks, ErrorType: a.ToolError,
 			VersionTag: strings.ReplaceAll(a.Host, "-", "_") + "_version", InputPreview: a.MaxInput, OutputPreview: a.MaxOutput,

@@ -19,9 +19,11 @@ import (
 	"github.com/hookspan/hookspan/hook/cline"
 	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/copilot"
+	"github.com/hookspan/hookspan/hook/cursor"
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
+	"github.com/hookspan/hookspan/hook/vscode"
 	"github.com/hookspan/hookspan/internal/install"
 	claudeinstall "github.com/hookspan/hookspan/internal/install/claude"
 	clineinstall "github.com/hookspan/hookspan/internal/install/cline"
@@ -159,11 +161,28 @@ func All() Table {
 			Settings: true,
 		},
 	}
-	for i, a := range table {
-		m := &table[i].Mapping
+	return table.traits()
+}
+
+// traits sets what the mapping knows from the agents' facts.
+func (t Table) traits() Table {
+	for i, a := range t {
+		m := &t[i].Mapping
 		m.Turns, m.MaxInput, m.MaxOutput, m.ToolError = !a.Tasks, a.MaxInput, a.MaxOutput, a.ToolError
 	}
-	return table
+	return t
+}
+
+// WithGuests returns the agents and the programs that are recorded from their hooks. These
+// have no installer, and no sessions to import.
+func (t Table) WithGuests() Table {
+	noFiles := func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+		return nil, transcript.ErrNotFound
+	}
+	return append(slices.Clone(t), Table{
+		{Agent: hook.AgentOf(hook.HostCursor), Decode: cursor.Decode, Transcript: transcript.Reader{Host: hook.HostCursor, Read: noFiles}},
+		{Agent: hook.AgentOf(hook.HostVSCode), Decode: vscode.Decode, Transcript: copilotfiles.VSCode},
+	}.traits()...)
 }
 
 // ResumeCommand returns the command that continues a session of the agent with this host,
@@ -203,7 +222,7 @@ func (t Table) Named(name string) (a Agent, ok bool) {
 // Reader returns what reads the files and the records of an agent, nothing for one that is
 // not supported.
 func (t Table) Reader(host string) (transcript.Reader, func(*spool.Record) ([]hook.Event, error)) {
-	a, ok := t.Named(host)
+	a, ok := t.WithGuests().Named(host)
 	if !ok {
 		return a.Transcript, nil
 	}

@@ -1,16 +1,21 @@
 package agents
 
+import "github.com/hookspan/hookspan/hook"
+
 // others are agents that hookspan does not support and that run the hooks of
 // supported ones, by the short name that hook programs record.
 var others = map[string]string{
-	"droid": "Factory Droid",
+	hook.CopilotOrVSCode: "GitHub Copilot or VS Code",
+	"droid":              "Factory Droid",
+	"grok":               "Grok Build",
+	"kimi":               "Kimi Code",
 }
 
 // OtherName returns the name, as its users know it, of an agent that runs another's
 // hooks, or the short name itself if that is unknown. word is its name on the command
 // line, empty if it is not supported.
 func OtherName(short string) (name, word string) {
-	for _, a := range All() {
+	for _, a := range All().WithGuests() {
 		if a.Host == short || a.Word == short {
 			return a.Name, a.Word
 		}
@@ -19,4 +24,12 @@ func OtherName(short string) (name, word string) {
 		return name, ""
 	}
 	return short, ""
+}
+
+// Unsupported says what to do about a program that is not supported.
+func Unsupported(short string) string {
+	if short == hook.CopilotOrVSCode {
+		return "both write these events with the same members; hookspan install copilot records both"
+	}
+	return "hookspan does not support that agent yet; running the program does it no harm"
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
-	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -82,7 +81,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	}
 	e.recording()
 	e.hooks()
-	e.others()
+	e.programs(ctx)
 	e.ownHooks()
 	e.asking(ctx)
 	e.delivery()
@@ -195,26 +194,5 @@ func (e *exam) recording() {
 		e.add(Note, text, "remove that line to record this project's tasks")
 	default:
 		e.add(Note, text, "unset the variable; hookspan config says where it is set")
-	}
-}
-
-// othersShown is how long an agent that runs another agent's hooks is mentioned.
-const othersShown = 30 * 24 * time.Hour
-
-// others names the agents that run hooks which were installed for another, so that
-// a user who misses their traces learns why.
-func (e *exam) others() {
-	for _, o := range e.Others {
-		name, word := agents.OtherName(o.Agent)
-		if e.Setup.Now().Sub(o.Last) > othersShown || slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Agent.Word == word }) {
-			continue // an agent with hooks of its own records itself
-		}
-		text := fmt.Sprintf("%s runs %s too, last on %s; its sessions are not recorded", name, o.Program, o.Last.Local().Format(time.DateOnly))
-		hint := "hookspan does not support that agent yet; running the program does it no harm"
-		if word != "" {
-			text = fmt.Sprintf("%s runs hooks that were installed for another agent, last on %s; its sessions are not recorded", name, o.Last.Local().Format(time.DateOnly))
-			hint = "hookspan install " + word + " records them"
-		}
-		e.add(Note, text, hint)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
@@ -255,13 +256,32 @@ func reach(kind, event string, states ...install.State) *install.Report {
 func otherFindings(t *testing.T, out *strings.Builder) {
 	l := newLab(t, out)
 	l.hooks["claude"] = installed("/settings.json", install.StateInstalled)
-	l.Others = []OtherAgent{
-		{Program: "claude-hook", Agent: "claude", Last: before(time.Hour)},
-		{Program: "claude-hook", Agent: "codex", Last: before(time.Hour)},
-		{Program: "claude-hook", Agent: "vscode", Last: before(30 * 24 * time.Hour)},
-		{Program: "claude-hook", Agent: "old", Last: before(30*24*time.Hour + 1)},
+	day := 24 * time.Hour
+	ran := func(agent string, first, last time.Duration, notes map[string]map[string]int) hook.Ran {
+		return hook.Ran{
+			Program: "claude-hook", Agent: agent, Last: before(last), Notes: notes,
+			Latest: map[string]string{"first": before(first).Format(time.RFC3339), "version": map[string]string{"cursor": "3.18.25"}[agent]},
+		}
 	}
-	l.findings("other agents", &Status{}, (*exam).others)
+	ofClaude := map[string]int{"claude": 1}
+	l.Ran = []hook.Ran{
+		ran("claude", 9*day, time.Hour, map[string]map[string]int{"unknown": {"NewHook": 2, "Another": 1}}),
+		ran("codex", 9*day, time.Hour, map[string]map[string]int{"for": ofClaude, "left": {"Stop": 1, "PreToolUse": 2}}),
+		ran("copilot-or-vscode", time.Hour, time.Hour, map[string]map[string]int{"for": ofClaude, "left": {"SessionStart": 1}}),
+		ran("cursor", 9*day, time.Hour, map[string]map[string]int{"for": ofClaude, "unknown": {"afterFileEdit": 1}}),
+		ran("droid", 30*day, 30*day, map[string]map[string]int{"for": ofClaude, "left": {"Stop": 1}}),
+		ran("old", 31*day, 30*day+1, map[string]map[string]int{"for": ofClaude, "left": {"Stop": 1}}),
+		ran("vscode", 9*day, time.Hour, map[string]map[string]int{"for": {"claude": 1, "copilot": 1}}),
+	}
+	programs := func(e *exam) {
+		e.st.addPrograms(t.Context(), l.Machine)
+		e.programs(t.Context())
+	}
+	l.findings("programs that ran hooks", &Status{}, programs)
+	l.Ran, l.Setup.GOOS = nil, "windows"
+	l.file("", ".vscode", "argv.json")
+	l.findings("VS Code on Windows", &Status{}, programs)
+	l.Setup.GOOS = "linux"
 	line := func(age time.Duration, text string) string {
 		return before(age).Format(time.RFC3339) + " " + text + "\n"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/install"
 )
 
@@ -95,7 +96,7 @@ func (e *exam) settings(h agentHooks) {
 		e.add(Note, text, "")
 	}
 	if h.Report.Telemetry != "" {
-		e.add(Note, h.Agent.Name+" sends telemetry of its own too (CLAUDE_CODE_ENABLE_TELEMETRY in "+h.Report.Telemetry+")",
+		e.add(Note, h.Agent.Name+" sends its telemetry too (CLAUDE_CODE_ENABLE_TELEMETRY in "+h.Report.Telemetry+")",
 			"its spans and hookspan's have different scope names; a backend that gets both shows tokens and costs twice")
 	}
 }
@@ -163,10 +164,10 @@ func (e *exam) standard() {
 	if e.Setup.Config.OTLPOff() {
 		e.add(Note, "otlp is off: OTEL_TRACES_EXPORTER is none", "unset it, or name otlp in HOOKSPAN_EXPORTERS")
 	}
-	cline := slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Agent.Word == "cline" })
+	cline := slices.ContainsFunc(e.st.installed(), func(h agentHooks) bool { return h.Agent.Host == hook.HostCline })
 	set := e.Setup.Config.Source("OTEL_TRACES_EXPORTER") == config.Environment && !strings.EqualFold(e.Setup.Config.TracesExporter, "none")
 	if cline && set {
-		e.add(Note, "OTEL_TRACES_EXPORTER is set here: a Cline that is started with it also sends traces of its own, which go to Cline's collector",
+		e.add(Note, "OTEL_TRACES_EXPORTER is set here: a Cline that is started with it also sends its traces to Cline's collector",
 			"unset it for Cline; hookspan does not need it")
 	}
 }

@@ -50,18 +50,10 @@ type Machine struct {
 	Copies programs.Folder
 	// Past says what an import would find; nil finds nothing.
 	Past func(context.Context) []string
-	// Others are agents that run hooks of another agent.
-	Others []OtherAgent
+	// Ran are the programs that have run hooks.
+	Ran []hook.Ran
 	// Own are the user's hooks for Cline.
 	Own OwnHooks
-}
-
-// OtherAgent is an agent that runs hooks which were installed for another.
-type OtherAgent struct {
-	// Program is the hook program, Agent the short name of the agent.
-	Program, Agent string
-	// Last is the time of its latest run.
-	Last time.Time
 }
 
 // OwnHooks are the user's Claude-format hooks for Cline.
@@ -90,10 +82,12 @@ type Status struct {
 	WithoutHooks []string `json:"without_hooks,omitempty"`
 	// HookVersion is the version of hookspan that hooks run. It is empty where
 	// none is installed, and for hooks that do not start the copies of its programs.
-	HookVersion  string        `json:"hook_version,omitempty"`
-	Sessions     int           `json:"sessions"`
-	SpoolBytes   int64         `json:"spool_bytes"`
-	LastEvent    time.Time     `json:"last_event,omitzero"`
+	HookVersion string    `json:"hook_version,omitempty"`
+	Sessions    int       `json:"sessions"`
+	SpoolBytes  int64     `json:"spool_bytes"`
+	LastEvent   time.Time `json:"last_event,omitzero"`
+	// Programs are those that have run hooks.
+	Programs     []Program     `json:"programs,omitempty"`
 	Destinations []Destination `json:"destinations"`
 	// OwnHooks are the files with the user's hooks.
 	OwnHooks []OwnHooksFile `json:"own_hooks,omitempty"`
@@ -291,6 +285,7 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 			}
 		}
 	}
+	st.addPrograms(ctx, m)
 	present := st.installed()
 	st.HooksHealthy = len(present) > 0 && !slices.ContainsFunc(present, func(h agentHooks) bool { return !h.Report.Healthy() })
 	for _, s := range m.Own.Sources {

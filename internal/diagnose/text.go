@@ -104,6 +104,7 @@ func (st *Status) Text(l Look) string {
 		row("", "events", fmt.Sprintf("last %s; %s, %s in the spool", st.LastEvent.Local().Format(time.DateTime),
 			termtext.Plural(st.Sessions, "session"), bytesText(st.SpoolBytes)))
 	}
+	st.programRows(row)
 	row("", "state", st.StateDir)
 	if st.HookVersion != "" {
 		row("", "hooks run", "hookspan "+st.HookVersion)

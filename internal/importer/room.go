@@ -20,28 +20,33 @@ const (
 // allocates is soon free. What is not follows the calls of the largest session, which no file's
 // size shows: half of a file may be images. So each collection says how much the next may leave.
 // The function that is returned ends that.
-func Room(sessions int) (done func()) {
+func Room(sessions int) (done func()) { return room(sessions, collected) }
+
+// collected calls f when the collector has run.
+func collected(f func()) {
+	marker := &struct{ next *int }{} // free at the next collection
+	runtime.AddCleanup(marker, func(f func()) { f() }, f)
+}
+
+func room(sessions int, collected func(func())) (done func()) {
 	first := int64(firstRoom + eachRoom*sessions)
 	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(first)
 	var mu sync.Mutex
 	ended := false
-	var next func()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	next = func() {
-		marker := &struct{ next *int }{} // free at the next collection
-		runtime.AddCleanup(marker, func(mu *sync.Mutex) {
-			mu.Lock()
-			defer mu.Unlock()
-			if ended {
-				return
-			}
-			metrics.Read(live)
-			held := int64(live[0].Value.Uint64()) //nolint:gosec // No heap is so large.
-			debug.SetMemoryLimit(max(first, held+max(leastRoom, held/3)))
-			next()
-		}, &mu)
+	var follow func()
+	follow = func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			return
+		}
+		metrics.Read(live)
+		held := int64(live[0].Value.Uint64()) //nolint:gosec // No heap is so large.
+		debug.SetMemoryLimit(max(first, held+max(leastRoom, held/3)))
+		collected(follow)
 	}
-	next()
+	collected(follow)
 	return func() {
 		mu.Lock()
 		defer mu.Unlock()

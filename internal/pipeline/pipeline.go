@@ -326,7 +326,7 @@ func (s *Setup) Files() *transcript.Files {
 func (s *Setup) Sources() map[string]deliver.Source {
 	files := s.Files()
 	sources := map[string]deliver.Source{}
-	for _, a := range s.Agents {
+	for _, a := range s.Agents.WithGuests() {
 		sources[a.Host] = source(files, a, s.Off)
 	}
 	return sources

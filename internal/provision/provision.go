@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/diagnose"
 	"github.com/hookspan/hookspan/internal/files/filelock"
@@ -142,7 +143,7 @@ func (m Machine) RemovePrograms(ctx context.Context, started ...string) error {
 
 // Cline reports the state of Cline's hooks.
 func (m Machine) Cline(ctx context.Context) (*install.Report, error) {
-	agent, _ := m.Setup.Agents.Named("cline")
+	agent, _ := m.Setup.Agents.Named(hook.HostCline)
 	return m.HookStatus(ctx, agent)
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/cline"
+	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -108,30 +109,11 @@ func (c *call) records() []spool.Record {
 	if fi, err := os.Lstat(c.path("state/hookspan/spool")); err != nil || !fi.IsDir() || runtime.GOOS != "windows" && fi.Mode().Perm()&0o022 != 0 {
 		return nil
 	}
-	sp := c.spool()
-	keys, err := sp.Sessions()
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	var all []spool.Record
-	for _, k := range keys {
-		s, err := sp.Session(k)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		r, err := s.Reader(0)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		for r.Next() {
-			rec := *r.Record()
-			rec.Payload = bytes.Clone(rec.Payload)
-			rec.Offset, rec.End = 0, 0
-			all = append(all, rec)
-		}
-		if err := errors.Join(r.Err(), r.Close(), s.Close()); err != nil || len(r.Damage()) > 0 {
-			c.t.Fatalf("read %s: %v, damage %v", k, err, r.Damage())
-		}
+	for _, r := range spooltest.Records(c.t, c.path("state/hookspan/spool")) {
+		rec := *r
+		rec.Offset, rec.End = 0, 0
+		all = append(all, rec)
 	}
 	return all
 }

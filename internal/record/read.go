@@ -17,6 +17,9 @@ var errDeadline = errors.New("not closed in time")
 // rawHead is how much is kept of an oversized payload that is not JSON.
 const rawHead = 64 << 10
 
+// mark is the byte order mark that cursor-agent begins a payload with, once or twice. It is no JSON.
+const mark = "\ufeff"
+
 // Payload is what was read from standard input.
 type Payload struct {
 	Data []byte
@@ -31,7 +34,11 @@ type Payload struct {
 // copied whole to over. On a read error the payload is what was read before it.
 func readPayload(r io.Reader, limit int, over io.Writer) (Payload, error) {
 	buf := bytes.NewBuffer(make([]byte, 0, 8<<10))
-	if n, err := buf.ReadFrom(io.LimitReader(r, int64(limit)+1)); err != nil || n <= int64(limit) {
+	n, err := buf.ReadFrom(io.LimitReader(r, int64(limit)+1))
+	for bytes.HasPrefix(buf.Bytes(), []byte(mark)) {
+		buf.Next(len(mark))
+	}
+	if err != nil || n <= int64(limit) {
 		return Payload{Data: buf.Bytes(), JSON: rawjson.Check(buf.Bytes()) == nil}, err
 	}
 	head := buf.Bytes()[:min(rawHead, limit)]
@@ -40,7 +47,7 @@ func readPayload(r io.Reader, limit int, over io.Writer) (Payload, error) {
 	c := &cutter{in: bufio.NewReaderSize(all, 64<<10), out: make([]byte, 0, limit)}
 	kept, _ := c.value(c.token(), limit, limit, 0)
 	complete := !c.bad && c.token() == 0 && c.bad // which the end of the input sets
-	_, err := io.Copy(io.Discard, all)
+	_, err = io.Copy(io.Discard, all)
 	if kept && complete && rawjson.Check(c.out) == nil {
 		return Payload{Data: c.out, JSON: true, Cut: int64(size)}, err
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,5 +50,20 @@ func TestSettingsAreReadFromOrdinaryFilesAlone(t *testing.T) {
 				t.Errorf("the user's: %v", err)
 			}
 		})
+	}
+}
+
+// TestPayloadsLoseTheirMark: a byte order mark, once or twice, is no part of a payload of any
+// size.
+func TestPayloadsLoseTheirMark(t *testing.T) {
+	small, large := `{"a":"b"}`, `{"a":"`+strings.Repeat("b", 5000)+`"}`
+	for _, text := range []string{small, large} {
+		for _, before := range []string{"", "\ufeff", "\ufeff\ufeff"} {
+			p, err := readPayload(strings.NewReader(before+text), 1000, io.Discard)
+			cut := text == large
+			if err != nil || !p.JSON || !strings.HasPrefix(string(p.Data), `{"a":"b`) || (p.Cut > 0) != cut || cut && p.Cut != int64(len(text)) {
+				t.Errorf("%q and %d bytes: %d bytes, JSON %v, cut %d, %v", before, len(text), len(p.Data), p.JSON, p.Cut, err)
+			}
+		}
 	}
 }

@@ -38,6 +38,8 @@ type Agent struct {
 	// Peek finds the session and the kind of an event; it never fails. An event
 	// of another agent is not stored.
 	Peek func(payload []byte, event string) hook.Head
+	// Guests are programs that run this agent's hooks and are recorded under their own names.
+	Guests []Agent
 	// Silence returns the answer to another agent that runs this agent's hook. If
 	// nil, such an agent gets none.
 	Silence func(agent string) []byte
@@ -113,9 +115,11 @@ type Call struct {
 	Spool *spool.Spool
 	Kept  []byte
 
-	configErr error
-	answered  bool
-	logged    int64 // the size of the log when the call began, for ShowLog
+	// installedFor is the agent that a guest's hook was installed for.
+	installedFor hook.Agent
+	configErr    error
+	answered     bool
+	logged       int64 // the size of the log when the call began, for ShowLog
 }
 
 // Run reads the event, stores it, answers it and starts a delivery. It never
@@ -131,10 +135,10 @@ func (p *Process) Run() {
 	}
 	c.read(asks)
 	switch {
-	case c.Head.Agent != "":
-		c.leaveAlone()
 	case p.Agent.Answers == nil && c.Head.Session != "" && p.hookedSession() == c.Head.Session:
 		// The agent that has the hook records it.
+	case c.Head.Agent != "":
+		c.leaveAlone()
 	case p.off(c.Config) || c.private():
 		c.answer(asks)
 	default:
@@ -229,7 +233,7 @@ func (p *Process) Record() (stored bool, err error) {
 	if c.Payload, err = readPayload(p.Stdin, int(c.Config.MaxEventBytes), io.Discard); err != nil {
 		return false, fmt.Errorf("read event: %w", err)
 	}
-	c.Head = p.Agent.Peek(c.Payload.Data, p.Event)
+	c.peek()
 	if c.Head.Agent != "" {
 		c.leaveAlone()
 		return false, nil
@@ -275,7 +279,23 @@ func (c *Call) read(whole io.Writer) {
 		c.Err = fmt.Errorf("standard input broke off after %d bytes: %w", len(c.Payload.Data), err)
 		c.Log.Line(fmt.Sprintf("%s: %v", c.Process.Event, c.Err))
 	}
-	c.Head = c.Process.Agent.Peek(c.Payload.Data, c.Process.Event)
+	c.peek()
+}
+
+// peek finds the head of the payload. The call of a guest is handled as that program's.
+func (c *Call) peek() {
+	p := c.Process
+	c.Head = p.Agent.Peek(c.Payload.Data, p.Event)
+	if c.Head.Agent == "" {
+		return
+	}
+	i := slices.IndexFunc(p.Agent.Guests, func(g Agent) bool { return g.Facts.Word == c.Head.Agent })
+	if i < 0 {
+		return
+	}
+	c.installedFor, p.Agent.Facts = p.Agent.Facts, p.Agent.Guests[i].Facts
+	c.Head = p.Agent.Guests[i].Peek(c.Payload.Data, p.Event)
+	c.Head.Agent = "" // of some events the rule names two hosts, but not of a hook of Copilot's
 }
 
 // off reports that events are not to be stored: switched off, paused, or
@@ -313,6 +333,7 @@ func (c *Call) store() (*spool.Spool, error) {
 		return nil, err
 	}
 	terms, rules := cfg.Terms()
+	c.note(p.Agent.Facts.Word)
 	if rules != "" {
 		terms.Rules = config.UnreadRules
 		if b, err := regular.Read(rules, regular.Options{Max: maxRules}); err == nil {

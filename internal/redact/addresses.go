@@ -50,7 +50,7 @@ type pathReader struct {
 func (r *pathReader) part(lo, hi int, sign byte) {
 	part := r.s[lo:hi]
 	switch {
-	case len(part) >= 8 && r.isCutAt(hi) && (!wordy(part) || !hasLower(part)) && r.tells(sign):
+	case len(part) >= 8 && r.isCutAt(hi) && (!wordy(part) || !hasLower(part)) && r.isSecret(sign):
 	case len(part) < 15:
 		if part != "" && !only(part, digitBytes) && part != "v2" && part != "v3" && part != "ws" {
 			r.before, r.telling = part, false
@@ -65,7 +65,7 @@ func (r *pathReader) part(lo, hi int, sign byte) {
 	case !addressToken(part):
 		r.before, r.telling = part, false
 		return
-	case !r.tells(sign):
+	case !r.isSecret(sign):
 		return
 	default:
 		r.telling = sign == '/'
@@ -76,8 +76,8 @@ func (r *pathReader) part(lo, hi int, sign byte) {
 	r.out = append(r.out, span{lo: lo, hi: hi})
 }
 
-// tells reports whether a random part of the address is a credential behind a sign and what is before it.
-func (r *pathReader) tells(sign byte) bool {
+// isSecret reports whether a random part of the address is a credential behind a sign and what is before it.
+func (r *pathReader) isSecret(sign byte) bool {
 	before := strings.ToLower(r.before)
 	switch {
 	case r.telling:

@@ -49,7 +49,7 @@ func assignedSecret(t *text, i int) []span {
 	}
 	a := &t.memory.named
 	*a = assignment{name: s[lo:end], lo: lo, telling: s[i:end], kind: k}
-	if k == keyKind && !a.keyOf(s) || k != pairKind && !a.tells(word) {
+	if k == keyKind && !a.keyOf(s) || k != pairKind && !a.namesSecret(word) {
 		return nil
 	}
 	if spans, ok := t.pairValue(a, end); ok || k == pairKind {

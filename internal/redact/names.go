@@ -76,9 +76,9 @@ words:
 	return 0, 0
 }
 
-// tells reports whether the name, whose telling part begins with a word of that
+// namesSecret reports whether the name, whose telling part begins with a word of that
 // length, may name a secret.
-func (a *assignment) tells(word int) bool {
+func (a *assignment) namesSecret(word int) bool {
 	rest := a.telling[word:]
 	weak := a.kind == keyKind || oneFold(a.telling[:word], passwordEnds) || oneFold(a.telling[:word], tokenEnds) || a.telling[0] == '_' || a.telling[0] == '-'
 	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") || rest != "" && harmlessName(a.telling) {

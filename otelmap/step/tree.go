@@ -79,7 +79,7 @@ func (t *Tree) Parent(i int) int { return t.node(i).parent }
 func (t *Tree) Root(i int) int { return t.node(i).root }
 
 // Owner returns the innermost subagent above a span, None for what the run's lead agent does.
-// A run that a subagent started has a lead of its own.
+// A run that a subagent started has a separate lead agent.
 func (t *Tree) Owner(i int) int { return t.node(i).owner }
 
 // Depth counts the spans above, up to the run, and the run if it is not there.

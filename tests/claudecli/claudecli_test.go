@@ -8,38 +8,33 @@ import (
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) { claudecli.Agent.Main(m) }
+func TestMain(m *testing.M) { rig.Main(m) }
 
-func bash(command string) mockanthropic.ToolCall {
-	return mockanthropic.ToolCall{Name: "Bash", Input: map[string]any{"command": command, "description": "a command"}}
+func bash(command string) llm.Call {
+	return llm.Call{Name: "Bash", Args: map[string]any{"command": command, "description": "a command"}}
 }
 
-func read(path string) mockanthropic.ToolCall {
-	return mockanthropic.ToolCall{Name: "Read", Input: map[string]any{"file_path": path}}
+func read(path string) llm.Call {
+	return llm.Call{Name: "Read", Args: map[string]any{"file_path": path}}
 }
 
 // edit is a change that does not fit the file.
-func edit(path string) mockanthropic.ToolCall {
-	return mockanthropic.ToolCall{Name: "Edit", Input: map[string]any{"file_path": path, "old_string": "not there", "new_string": "x"}}
+func edit(path string) llm.Call {
+	return llm.Call{Name: "Edit", Args: map[string]any{"file_path": path, "old_string": "not there", "new_string": "x"}}
 }
 
-// subWhen is in the task of every subagent.
-const subWhen = "look around the house"
-
-func agent(background bool) mockanthropic.ToolCall {
-	return mockanthropic.ToolCall{Name: "Agent", Input: map[string]any{
-		"description": "Look around", "prompt": subWhen, "subagent_type": "general-purpose", "run_in_background": background,
+func agent(background bool) llm.Call {
+	return llm.Call{Name: "Agent", Args: map[string]any{
+		"description": "Look around", "prompt": claudecli.SubWhen, "subagent_type": "general-purpose", "run_in_background": background,
 	}}
 }
 
-func turn(text string, calls ...mockanthropic.ToolCall) mockanthropic.Turn {
-	return mockanthropic.Turn{Text: text, Tools: calls}
-}
+var turn = llm.Answer
 
 var ok, bad = scenario.OK, scenario.Bad
 
@@ -68,8 +63,8 @@ func hooks(more map[string]int) map[string]int {
 }
 
 // scenarios gives every scenario by its name.
-func scenarios() map[string]scenario.Case[mockanthropic.Script] {
-	return map[string]scenario.Case[mockanthropic.Script]{
+func scenarios() map[string]scenario.Case {
+	return map[string]scenario.Case{
 		"tools":                toolsScenario(),
 		"second turn":          secondTurn(),
 		"subagent":             subagent(),
@@ -87,10 +82,10 @@ func scenarios() map[string]scenario.Case[mockanthropic.Script] {
 
 // toolsScenario has three tools in one answer, one of which fails, and then a
 // file that is not there.
-func toolsScenario() scenario.Case[mockanthropic.Script] {
-	write := mockanthropic.ToolCall{Name: "Write", Input: map[string]any{"file_path": rig.WordWorkspace + "/new.txt", "content": "hello"}}
-	return scenario.Case[mockanthropic.Script]{
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+func toolsScenario() scenario.Case {
+	write := llm.Call{Name: "Write", Args: map[string]any{"file_path": rig.WordWorkspace + "/new.txt", "content": "hello"}}
+	return scenario.Case{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Three at once.", bash("echo one"), bash("echo worse >&2; exit 3"), write),
 			turn("Again.", read(rig.WordWorkspace+"/missing.txt")),
 			turn("All done."),
@@ -107,9 +102,9 @@ func toolsScenario() scenario.Case[mockanthropic.Script] {
 }
 
 // secondTurn continues the session in a second process.
-func secondTurn() scenario.Case[mockanthropic.Script] {
-	return scenario.Case[mockanthropic.Script]{
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+func secondTurn() scenario.Case {
+	return scenario.Case{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Run.", bash("echo one")), turn("First."), turn("Run.", bash("echo two")), turn("Second."),
 		}},
 		Steps: []rig.Step{claude("begin"), claude("go on", "-c")}, Exits: []int{0, 0},
@@ -124,16 +119,16 @@ func secondTurn() scenario.Case[mockanthropic.Script] {
 }
 
 // subTurns are a subagent's: a tool that works and one that fails.
-func subTurns(command string) []mockanthropic.Turn {
-	return []mockanthropic.Turn{turn("Sub looks.", bash(command), read("/nope")), turn("Sub done.")}
+func subTurns(command string) []llm.Turn {
+	return []llm.Turn{turn("Sub looks.", bash(command), read("/nope")), turn("Sub done.")}
 }
 
 // subagent has a subagent whose end the model waits for.
-func subagent() scenario.Case[mockanthropic.Script] {
-	return scenario.Case[mockanthropic.Script]{
-		Script: mockanthropic.Script{
-			Main: []mockanthropic.Turn{turn("Delegate.", agent(false)), turn("Delegated.")},
-			Sub:  subTurns("echo sub"), SubWhen: subWhen,
+func subagent() scenario.Case {
+	return scenario.Case{
+		Script: llm.Script{
+			Main: []llm.Turn{turn("Delegate.", agent(false)), turn("Delegated.")},
+			Sub:  subTurns("echo sub"),
 		},
 		Steps: []rig.Step{claude("delegate it")}, Exits: []int{0},
 		Hooks: hooks(map[string]int{
@@ -147,14 +142,13 @@ func subagent() scenario.Case[mockanthropic.Script] {
 }
 
 // nested has a subagent that starts another one.
-func nested() scenario.Case[mockanthropic.Script] {
-	return scenario.Case[mockanthropic.Script]{
-		Script: mockanthropic.Script{
-			Main: []mockanthropic.Turn{turn("Delegate.", agent(false)), turn("Delegated.")},
-			Sub: []mockanthropic.Turn{
+func nested() scenario.Case {
+	return scenario.Case{
+		Script: llm.Script{
+			Main: []llm.Turn{turn("Delegate.", agent(false)), turn("Delegated.")},
+			Sub: []llm.Turn{
 				turn("Delegate again.", agent(false)), turn("Deep.", bash("echo deep")), turn("Deep done."), turn("Sub done."),
 			},
-			SubWhen: subWhen,
 		},
 		Steps: []rig.Step{claude("delegate it twice")}, Exits: []int{0},
 		Hooks: hooks(map[string]int{"PreToolUse": 3, "PostToolUse": 3, "PostToolBatch": 3, "SubagentStart": 2, "SubagentStop": 2}),
@@ -167,15 +161,15 @@ func nested() scenario.Case[mockanthropic.Script] {
 
 // background has a subagent that works on after the turn that started it has
 // ended. Its end makes Claude Code open a turn by itself.
-func background() scenario.Case[mockanthropic.Script] {
+func background() scenario.Case {
 	// What the prompt of that turn, a piece of markup, comes down to.
 	const finished = `Agent "Look around" finished`
 	// The subagent's first tool runs until the turn has ended.
 	wait := "for i in $(seq 200); do ls " + rig.WordRecords + " | grep -q -- -Stop.json && break; sleep 0.1; done; echo sub"
-	return scenario.Case[mockanthropic.Script]{
-		Script: mockanthropic.Script{
-			Main: []mockanthropic.Turn{turn("Delegate.", agent(true)), turn("Delegated."), turn("It has looked around.")},
-			Sub:  subTurns(wait), SubWhen: subWhen,
+	return scenario.Case{
+		Script: llm.Script{
+			Main: []llm.Turn{turn("Delegate.", agent(true)), turn("Delegated."), turn("It has looked around.")},
+			Sub:  subTurns(wait),
 		},
 		Steps: []rig.Step{claude("delegate it for later")}, Exits: []int{0},
 		Hooks: hooks(map[string]int{
@@ -195,10 +189,9 @@ func background() scenario.Case[mockanthropic.Script] {
 // apiError is a model that refuses. Claude Code does not wait for the hooks of
 // StopFailure before it ends, so that they may never be heard of: what ended the
 // run is in a separate file then.
-func apiError() scenario.Case[mockanthropic.Script] {
-	refusal := mockanthropic.Turn{HTTPError: 400, Message: "scripted refusal"}
-	return scenario.Case[mockanthropic.Script]{
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{refusal}},
+func apiError() scenario.Case {
+	return scenario.Case{
+		Script: llm.Script{Main: []llm.Turn{{HTTPError: 400}}},
 		Steps:  []rig.Step{claude("never answered")}, Exits: []int{1},
 		Hooks:  hooks(map[string]int{"Stop": -1}),
 		Traces: []scenario.Trace{{Requests: scenario.Rest, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"}}, // it tries again
@@ -206,9 +199,9 @@ func apiError() scenario.Case[mockanthropic.Script] {
 }
 
 // interruptedTool is Ctrl-C while a command runs.
-func interruptedTool() scenario.Case[mockanthropic.Script] {
-	return scenario.Case[mockanthropic.Script]{
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+func interruptedTool() scenario.Case {
+	return scenario.Case{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Long.", bash(scenario.Long)), turn("Never."),
 		}},
 		Steps: []rig.Step{scenario.Interrupted(claude("start something long"))}, Exits: []int{0},
@@ -222,10 +215,10 @@ func interruptedTool() scenario.Case[mockanthropic.Script] {
 
 // blockedStop has a user's hook that makes Claude Code continue once, so many
 // seconds after the answer that seemed to be the last.
-func blockedStop(after int) scenario.Case[mockanthropic.Script] {
-	return scenario.Case[mockanthropic.Script]{
+func blockedStop(after int) scenario.Case {
+	return scenario.Case{
 		More: map[string]string{"Stop": fmt.Sprintf("mkdir blocked 2>/dev/null || exit 0; sleep %d; echo 'go on' >&2; exit 2", after)},
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("First answer."), turn("Going on.", bash("echo more")), turn("Second answer."),
 		}},
 		Steps: []rig.Step{claude("do all of it")}, Exits: []int{0},
@@ -238,18 +231,18 @@ func blockedStop(after int) scenario.Case[mockanthropic.Script] {
 
 // malformedLimit runs Claude Code in an environment in which no Go program
 // starts: the hooks must not be what makes it stop.
-func malformedLimit() scenario.Case[mockanthropic.Script] {
+func malformedLimit() scenario.Case {
 	s := toolsScenario()
 	s.Steps[0].Env = map[string]string{"GOMEMLIMIT": "1GB", "GODEBUG": "fips140=bogus"}
 	return s
 }
 
 // twentyTools has as many tools at once.
-func twentyTools() scenario.Case[mockanthropic.Script] {
+func twentyTools() scenario.Case {
 	const n = 20
 	calls, tools := scenario.Parallel(n, bash)
-	return scenario.Case[mockanthropic.Script]{
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{turn("Twenty.", calls...), turn("Done.")}},
+	return scenario.Case{
+		Script: llm.Script{Main: []llm.Turn{turn("Twenty.", calls...), turn("Done.")}},
 		Steps:  []rig.Step{claude("count")}, Exits: []int{0},
 		Hooks:  hooks(map[string]int{"PreToolUse": n, "PostToolUse": n, "PostToolBatch": 1}),
 		Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: tools}},
@@ -257,10 +250,10 @@ func twentyTools() scenario.Case[mockanthropic.Script] {
 }
 
 // deniedTool has a rule of the user's that refuses one of two tools.
-func deniedTool() scenario.Case[mockanthropic.Script] {
-	return scenario.Case[mockanthropic.Script]{
+func deniedTool() scenario.Case {
+	return scenario.Case{
 		More:   map[string]string{"deny": "Bash(echo bad*)"},
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{turn("Two.", bash("echo bad thing"), bash("echo good")), turn("Only one.")}},
+		Script: llm.Script{Main: []llm.Turn{turn("Two.", bash("echo bad thing"), bash("echo good")), turn("Only one.")}},
 		Steps:  []rig.Step{claude("run both")}, Exits: []int{0},
 		Hooks: hooks(map[string]int{"PreToolUse": 2, "PostToolUse": 1, "PostToolBatch": 1}),
 		Traces: []scenario.Trace{{
@@ -280,12 +273,12 @@ func TestScenarios(t *testing.T) {
 // as well: no text leaves.
 func TestManagedHooksRunOnce(t *testing.T) {
 	t.Parallel()
-	c := scenario.Case[mockanthropic.Script]{
+	c := scenario.Case{
 		More: map[string]string{"deny": "Bash(echo bad*)"},
-		Script: mockanthropic.Script{Main: []mockanthropic.Turn{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Run.", bash("echo one"), bash("echo worse >&2; exit 3"), bash("echo bad thing")),
 			turn("Read.", read(rig.WordWorkspace+"/missing.txt"), edit(rig.WordWorkspace+"/a.txt")),
-			turn("None such.", mockanthropic.ToolCall{Name: "NoSuchTool", Input: map[string]any{"x": "y"}}),
+			turn("None such.", llm.Call{Name: "NoSuchTool", Args: map[string]any{"x": "y"}}),
 			turn("All done."),
 		}},
 		Steps: []rig.Step{claude("run the secret plan")},

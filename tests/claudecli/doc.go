@@ -3,9 +3,8 @@
 // the program, its home folder, its hooks and what is compared with the model's
 // own log. What that package promises holds here.
 //
-// The program is driven on linux/amd64 only. mockanthropic is the scripted Messages API;
-// its log is the reference for ids, tokens, texts and results. A request whose first user
-// message contains SubWhen is a subagent's and takes the turns of Sub.
+// The program is driven on linux/amd64 only. The log of its scripted model is the reference
+// for ids, tokens, texts and results.
 //
 // Observed:
 //

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/tests/claudecli"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -42,10 +42,10 @@ func TestOlderVersionsTellTheModelNothing(t *testing.T) {
 	}
 }
 
-func older(t *testing.T, old *scenario.Agent[mockanthropic.Script], cache, bin, installedFor string, recorded bool) {
+func older(t *testing.T, old *scenario.Agent, cache, bin, installedFor string, recorded bool) {
 	t.Helper()
 	const canary = "sk-canary-of-the-environment"
-	script := mockanthropic.Script{Main: []mockanthropic.Turn{turn("Run.", bash("echo one")), turn("All done.")}}
+	script := llm.Script{Main: []llm.Turn{turn("Run.", bash("echo one")), turn("All done.")}}
 	hookspan := scenario.Hookspan(bin)
 	// The first refuses root a mode without permissions.
 	run := rig.Step{Args: []string{"-p", "run it", "--output-format", "json", "--allowedTools", "Bash"}, Timeout: 3 * time.Minute}

@@ -4,9 +4,8 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -26,8 +25,11 @@ var version = func() string {
 	return manifest.Dependencies["@anthropic-ai/claude-code-linux-x64"]
 }()
 
+// SubWhen is in the task of every subagent.
+const SubWhen = "look around the house"
+
 // Agent is Claude Code.
-var Agent = scenario.Agent[mockanthropic.Script]{
+var Agent = scenario.Agent{
 	Name: "Claude Code", Word: "claude", Host: "claude-code", Version: version,
 	Program: rig.Program{Name: "claude", Manifest: Manifests, Folder: "npm/claude", Path: "@anthropic-ai/claude-code-linux-x64/claude"},
 	Env: map[string]string{
@@ -36,21 +38,13 @@ var Agent = scenario.Agent[mockanthropic.Script]{
 		// Without it the program refuses to go without permissions as root.
 		"IS_SANDBOX": "1",
 	},
-	NewModel: NewModel, Settings: settings, Kept: ".claude/settings.json",
+	Form:     llm.Form{API: llm.Messages, SubWhen: SubWhen},
+	Settings: settings, Kept: ".claude/settings.json",
 	Prompts: scenario.Submitted("UserPromptSubmit", "session_id", "prompt_id", "prompt"),
 	// As Claude Code itself adds them up.
 	Prices: map[string]scenario.Price{"claude-opus-5-5": {Input: 4, CacheRead: 0.2, CacheWrite: 5, Output: 20}},
 	// Claude Code continues and ends without waiting for these.
 	Uncounted: []string{"StopFailure"},
-}
-
-// NewModel makes the model that plays a script; it is a rig.NewModel.
-func NewModel(script json.RawMessage) (rig.Model, error) {
-	var s mockanthropic.Script
-	if err := json.Unmarshal(script, &s); err != nil {
-		return nil, fmt.Errorf("decode the script: %w", err)
-	}
-	return mockanthropic.New(s), nil
 }
 
 // settings writes the user's settings and those of the project, with the permission rule

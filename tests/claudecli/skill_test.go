@@ -7,7 +7,7 @@ import (
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/claudecli"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -17,7 +17,7 @@ import (
 func TestShellCommandOfASkill(t *testing.T) {
 	t.Parallel()
 	cache, bin := claudecli.Agent.Programs(t)
-	script := mockanthropic.Script{Main: []mockanthropic.Turn{turn("The house is tidy.")}}
+	script := llm.Script{Main: []llm.Turn{turn("The house is tidy.")}}
 	hookspan := scenario.Hookspan(bin)
 	// The trace may be sent before it is stored here.
 	steps := []rig.Step{claude("/tidy"), {WaitTraces: 1}, hookspan("flush", "--wait"), hookspan("verify")}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/tests/claudecli"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -22,7 +22,7 @@ func TestSessionThatIsNotStored(t *testing.T) {
 			if !stored {
 				step = claude("run it", "--no-session-persistence")
 			}
-			script := mockanthropic.Script{Main: []mockanthropic.Turn{turn("Run.", bash("echo one")), turn("All done.")}}
+			script := llm.Script{Main: []llm.Turn{turn("Run.", bash("echo one")), turn("All done.")}}
 			steps := []rig.Step{step, {WaitTraces: 1}, hookspan("flush", "--wait"), hookspan("list"), hookspan("show")}
 			res := claudecli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {
 				return a.InstallHookspan(t.Context(), bin, nil, "claude")

@@ -3,6 +3,7 @@ package clinecli
 import (
 	"context"
 	"fmt"
+	"log"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -10,18 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
-
-// Script is what the model says to one of the programs, and where the recorder is.
-type Script struct {
-	CLI      CLI
-	Turns    []mockllm.Turn
-	Recorder Recorder
-}
 
 // Recorder is where the recorder is.
 type Recorder int
@@ -34,19 +27,28 @@ const (
 	Nowhere
 )
 
-// Agent is Cline. Its programs tell no ids of requests.
-func (h *Harness) Agent() *scenario.Agent[Script] {
-	return &scenario.Agent[Script]{
-		Name: "Cline", Word: "cline", Host: "cline", Hook: "cline-hook", NewModel: NewModel, Do: h.play, Check: check, Compare: compare, Captured: true,
-		Install: func(ctx context.Context, a *rig.Arena, bin string, c *scenario.Case[Script]) error {
-			where := c.Script.Recorder
-			return Hookspan{Bin: bin, Record: where == InFront, Beside: where == Second}.Setup(ctx, a, c.Script.CLI)
+// Agent is one of Cline's programs, with the recorder in a place. They tell no ids of requests.
+func (h *Harness) Agent(cli CLI, where Recorder) *scenario.Agent {
+	return &scenario.Agent{
+		Name: "Cline", Word: "cline", Host: "cline", Hook: "cline-hook", Captured: true,
+		Do: func(ctx context.Context, dir string, script llm.Script, steps []rig.Step, setup func(*rig.Arena) error) (*rig.Result, error) {
+			return h.play(ctx, dir, cli, script, steps, setup)
 		},
-		Said: func(t *testing.T, c *scenario.Case[Script], name string, s rig.StepResult) {
+		Check: func(t *testing.T, c *scenario.Case, res *rig.Result) {
+			t.Helper()
+			check(t, c, res, cli, where)
+		},
+		Compare: func(_ *scenario.Case, got *rig.Trace, want *scenario.Trace, own []llm.Request) []string {
+			return compare(cli, got, want, own)
+		},
+		Install: func(ctx context.Context, a *rig.Arena, bin string, _ *scenario.Case) error {
+			return install(ctx, a, bin, cli, where)
+		},
+		Said: func(t *testing.T, c *scenario.Case, name string, s rig.StepResult) {
 			t.Helper()
 			switch {
-			case name == "doctor" && c.Script.Recorder != Nowhere: // It rightly reports the recorder in the place of cline-hook.
-			case name == "verify" && c.Script.CLI == CLI2 && c.Steps[0].Signal != nil: // No hook reports the command.
+			case name == "doctor" && where != Nowhere: // It rightly reports the recorder in the place of cline-hook.
+			case name == "verify" && cli == CLI2 && c.Steps[0].Signal != nil: // No hook reports the command.
 			default:
 				scenario.Fine(t, name, s)
 			}
@@ -57,29 +59,23 @@ func (h *Harness) Agent() *scenario.Agent[Script] {
 // play executes the run. CLI 2 on a loaded machine sometimes resumes a task and then does
 // nothing at all until it is killed: such a run says nothing about hookspan, and is done
 // again, twice at most.
-func (h *Harness) play(ctx context.Context, _, dir string, script Script, steps []rig.Step, setup func(*rig.Arena) error) (*scenario.Result, error) {
-	var notes []string
+func (h *Harness) play(ctx context.Context, dir string, cli CLI, script llm.Script, steps []rig.Step, setup func(*rig.Arena) error) (*rig.Result, error) {
 	for try := 1; ; try++ {
-		res, err := h.Do(ctx, filepath.Join(dir, fmt.Sprint(try)), &Run{CLI: script.CLI, Script: script.Turns, Steps: steps, Setup: setup})
+		res, err := h.Do(ctx, filepath.Join(dir, fmt.Sprint(try)), cli, script, steps, setup)
 		if err != nil {
 			return nil, err
 		}
 		i, err := stalled(steps, res)
-		if err != nil {
-			return nil, err
+		if err != nil || i < 0 || try == 3 {
+			return res, err
 		}
-		if i < 0 || try == 3 {
-			out := &scenario.Result{Result: res.Result, Notes: notes}
-			out.Requests, err = (&mockllm.Script{Main: script.Turns}).Requests(res.Log, mockllm.Model)
-			return out, err
-		}
-		notes = append(notes, fmt.Sprintf("step %d: Cline neither called a hook nor asked the model for %s; the run is done once more", i, res.Steps[i].Took))
+		log.Printf("step %d: Cline neither called a hook nor asked the model for %s; the run is done once more", i, res.Steps[i].Took)
 	}
 }
 
 // stalled is the first step in which Cline ran out of time without a sign of
 // life, or -1. Where no hook is recorded nobody can tell.
-func stalled(steps []rig.Step, res *Result) (int, error) {
+func stalled(steps []rig.Step, res *rig.Result) (int, error) {
 	recs, err := Recorded(res.Arena)
 	asked := 0
 	for i, s := range res.Steps {
@@ -117,9 +113,9 @@ func Canonical(names []string) []string {
 }
 
 // check compares what Cline itself did and thought.
-func check(t *testing.T, c *scenario.Case[Script], res *scenario.Result) {
+func check(t *testing.T, c *scenario.Case, res *rig.Result, cli CLI, where Recorder) {
 	t.Helper()
-	if c.Script.Recorder != Nowhere {
+	if where != Nowhere {
 		names, err := RecordedNames(res.Arena)
 		if diff := cmp.Diff(c.Order, Canonical(names)); err != nil || diff != "" {
 			t.Errorf("hooks Cline called, %v (-want +got):\n%s", err, diff)
@@ -132,7 +128,7 @@ func check(t *testing.T, c *scenario.Case[Script], res *scenario.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Script.CLI == CLI2 && len(rows) == 0 {
+	if cli == CLI2 && len(rows) == 0 {
 		t.Error("Cline's chat shows no hook")
 	}
 	// With -y CLI 2 may be gone before it has written how the hooks at the end of
@@ -141,7 +137,7 @@ func check(t *testing.T, c *scenario.Case[Script], res *scenario.Result) {
 	for _, r := range rows {
 		// Two hooks of one event are joined without blank answers, so that the row
 		// of a silent hook of the user's stays as it would without hookspan's.
-		if c.Script.Recorder == Second || (leaves && (r.Hook == "TaskCancel" || r.Hook == "TaskComplete")) {
+		if where == Second || (leaves && (r.Hook == "TaskCancel" || r.Hook == "TaskComplete")) {
 			continue
 		}
 		if r.Status != "completed" {
@@ -151,14 +147,14 @@ func check(t *testing.T, c *scenario.Case[Script], res *scenario.Result) {
 }
 
 // compare compares tokens and calls in their order.
-func compare(c *scenario.Case[Script], got *rig.Trace, want *scenario.Trace, own []mockanthropic.Request) []string {
+func compare(cli CLI, got *rig.Trace, want *scenario.Trace, own []llm.Request) []string {
 	var tokens []rig.Tokens
 	for _, r := range own {
 		if u := r.Usage; u != nil && r.Complete {
 			tokens = append(tokens, rig.Tokens{Input: u.Input + u.CacheRead, Output: u.Output, CacheRead: u.CacheRead})
 		}
 	}
-	wrong := got.CompareTokens(tokens, c.Script.CLI == CLI2 && want.Outcome == otelmap.OutcomeCompleted)
+	wrong := got.CompareTokens(tokens, cli == CLI2 && want.Outcome == otelmap.OutcomeCompleted)
 	var tools []rig.Tool
 	for _, w := range want.Tools {
 		tool := rig.Tool{Name: w.Name, Error: w.Error}

@@ -8,28 +8,31 @@ import (
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/clinecli"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) { new(clinecli.Harness).Agent().Main(m) }
+func TestMain(m *testing.M) { rig.Main(m) }
 
-// newAgent returns Cline for the test and its subtests.
-func newAgent(t *testing.T) *scenario.Agent[clinecli.Script] {
+// harness runs Cline for the test and its subtests.
+func harness(t *testing.T) *clinecli.Harness {
 	t.Helper()
 	cache, err := rig.DefaultCache()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return clinecli.NewHarness(cache, t.TempDir()).Agent()
+	return clinecli.NewHarness(cache, t.TempDir())
 }
 
 // TestScenarios puts both programs through every scenario.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
-	newAgent(t).Run(t, scenarios())
+	h := harness(t)
+	for where, cases := range scenarios() {
+		h.Agent(where.cli, where.recorder).Run(t, cases)
+	}
 }
 
 func TestCanonicalOrder(t *testing.T) {
@@ -59,35 +62,35 @@ const (
 	failed   = "TaskError"
 )
 
-func call(name string, args ...any) mockllm.ToolCall {
+func call(name string, args ...any) llm.Call {
 	m := make(map[string]any, len(args)/2)
 	for i := 0; i < len(args); i += 2 {
 		key, _ := args[i].(string)
 		m[key] = args[i+1]
 	}
-	return mockllm.ToolCall{Name: name, Args: m}
+	return llm.Call{Name: name, Args: m}
 }
 
-func turn(text string, calls ...mockllm.ToolCall) mockllm.Turn {
+func turn(text string, calls ...llm.Call) llm.Turn {
 	// As with real models, the usage comes when the first tool runs already.
-	return mockllm.Turn{Text: text, Tools: calls, Cached: 300, Tail: 100 * time.Millisecond}
+	return llm.Turn{Text: text, Calls: calls, Tail: 100 * time.Millisecond}
 }
 
 // finish ends a task of the classic core.
-func finish(result string) mockllm.Turn {
+func finish(result string) llm.Turn {
 	return turn("Done.", call("attempt_completion", "result", result))
 }
 
 // shell is a command of the classic core that needs no approval.
-func shell(command string) mockllm.ToolCall {
+func shell(command string) llm.Call {
 	return call("execute_command", "command", command, "requires_approval", "false")
 }
 
-func run(commands ...string) mockllm.ToolCall {
+func run(commands ...string) llm.Call {
 	return call("run_commands", "commands", commands)
 }
 
-func read(path string) mockllm.ToolCall {
+func read(path string) llm.Call {
 	return call("read_files", "files", []any{map[string]any{"path": path}})
 }
 
@@ -111,50 +114,44 @@ func toolError(name, kind string) scenario.Tool {
 	return scenario.Tool{Name: name, Error: kind, Under: -1}
 }
 
-// Case is a task that Cline is put through.
-type Case = scenario.Case[clinecli.Script]
+// setting is a program and the place of the recorder.
+type setting struct {
+	cli      clinecli.CLI
+	recorder clinecli.Recorder
+}
 
-// scenarios are those of both CLIs. In the short form one scenario of CLI 3 has no
-// recorder in front of the hook, and one of CLI 2 a second hook beside it.
-func scenarios() map[string]Case {
-	all := map[string]Case{
-		"classic/tools":          beside(classicTools()),
-		"classic/denied":         classicDenied(),
-		"classic/interrupted":    classicInterrupted(),
-		"classic/resumed":        classicResumed(),
-		"classic/provider error": classicProviderError(),
-		"sdk/tools":              sdkTools(),
-		"sdk/bare":               bare(sdkSubagent()),
-		"sdk/denied and resumed": sdkDenied(),
-		"sdk/subagent":           sdkSubagent(),
-		"sdk/provider error":     sdkProviderError(),
-		"sdk/interrupted":        sdkInterrupted(),
+// Case is a task that Cline is put through.
+type Case = scenario.Case
+
+// scenarios are those of both CLIs. In the short form one scenario of CLI 3 has no recorder
+// in front of the hook, and one of CLI 2 a second hook beside it, as users have with their
+// own hooks: Cline joins the answers of two, and has to end up as with one.
+func scenarios() map[setting]map[string]Case {
+	all := map[setting]map[string]Case{
+		{clinecli.CLI2, clinecli.Second}: {"classic/tools": classicTools()},
+		{clinecli.CLI2, clinecli.InFront}: {
+			"classic/denied": classicDenied(), "classic/interrupted": classicInterrupted(), "classic/resumed": classicResumed(),
+			"classic/provider error": classicProviderError(),
+		},
+		{clinecli.CLI3, clinecli.Nowhere}: {"sdk/bare": sdkSubagent()},
+		{clinecli.CLI3, clinecli.InFront}: {
+			"sdk/tools": sdkTools(), "sdk/denied and resumed": sdkDenied(), "sdk/subagent": sdkSubagent(), "sdk/provider error": sdkProviderError(),
+			"sdk/interrupted": sdkInterrupted(),
+		},
 	}
 	if proof.Soak() {
-		all["classic/bare"] = bare(classicTools())
-		all["classic/in front"] = classicTools()
-		all["sdk/second hook"] = beside(sdkTools())
+		all[setting{clinecli.CLI2, clinecli.Nowhere}] = map[string]Case{"classic/bare": classicTools()}
+		all[setting{clinecli.CLI2, clinecli.InFront}]["classic/in front"] = classicTools()
+		all[setting{clinecli.CLI3, clinecli.Second}] = map[string]Case{"sdk/second hook": sdkTools()}
 	}
 	return all
-}
-
-func bare(s Case) Case {
-	s.Script.Recorder = clinecli.Nowhere
-	return s
-}
-
-// beside is for users with their own hooks: Cline joins the answers of
-// two hooks, and has to end up as with one.
-func beside(s Case) Case {
-	s.Script.Recorder = clinecli.Second
-	return s
 }
 
 // classicTools has tools that work, a full context, a command that fails and a file
 // that is not there; the last one stops the task where a PreToolUse hook is installed.
 func classicTools() Case {
 	return Case{
-		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Read.", call("read_file", "path", "src/login.js")),
 			turn("Write.", call("write_to_file", "path", "src/login.js", "content", "module.exports = (u, p) => Boolean(u && p)\n")),
 			turn("Test.", shell("echo FAIL; exit 1")),
@@ -182,11 +179,11 @@ func classicTools() Case {
 // classicDenied answers Cline's questions over ACP, which is the one way to
 // deny a tool without a terminal.
 func classicDenied() Case {
-	ask := func(c string) mockllm.ToolCall {
+	ask := func(c string) llm.Call {
 		return call("execute_command", "command", c, "requires_approval", "true")
 	}
 	return Case{
-		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{turn("One.", ask("echo one")), turn("Two.", ask("echo two")), finish("Only two.")}},
+		Script: llm.Script{Main: []llm.Turn{turn("One.", ask("echo one")), turn("Two.", ask("echo two")), finish("Only two.")}},
 		Steps: []rig.Step{{
 			Args: []string{"--acp"}, Timeout: stepLimit,
 			ACP: &rig.ACP{Prompts: []string{"run both"}, Permissions: []string{"reject_once", "allow_once"}},
@@ -205,7 +202,7 @@ func classicDenied() Case {
 // PreToolUse is not installed.
 func classicInterrupted() Case {
 	return Case{
-		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{turn("Long.", shell(untilReported(cancel)))}},
+		Script: llm.Script{Main: []llm.Turn{turn("Long.", shell(untilReported(cancel)))}},
 		Steps:  []rig.Step{scenario.Interrupted(cliStep("-y", "--json", "start something long"))},
 		Exits:  []int{0},
 		Order:  []string{start, prompt, cancel},
@@ -219,7 +216,7 @@ func classicResumed() Case {
 	resumed := cliStep("-T", rig.WordSession, "-y", "--json", "go on")
 	resumed.Asks = time.Minute // see do: it may never ask
 	return Case{
-		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Run.", shell("echo one")), finish("First."), turn("Run.", shell("echo two")), finish("Second."),
 		}},
 		Steps: []rig.Step{
@@ -242,7 +239,7 @@ func classicResumed() Case {
 // times, waiting 2, 4 and 8 seconds, and then cancels the task.
 func classicProviderError() Case {
 	return Case{
-		Script: clinecli.Script{CLI: clinecli.CLI2, Turns: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}}},
+		Script: llm.Script{Main: []llm.Turn{{HTTPError: 400}}},
 		Steps:  []rig.Step{cliStep("-y", "--json", "never answered")}, Exits: []int{1},
 		Order:  []string{start, prompt, cancel},
 		Traces: []scenario.Trace{{Requests: 4, Outcome: otelmap.OutcomeCancelled, Task: "never answered"}},
@@ -254,7 +251,7 @@ func classicProviderError() Case {
 func sdkTools() Case {
 	return Case{
 		Env: map[string]string{"CLINE_SESSION_BACKEND_MODE": ""}, Leaves: true, // its daemon, which is its default
-		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Read.", read("src/login.js")),
 			turn("Several.", run("echo FAIL; exit 1"), read("src/missing.js"), run("echo ok")),
 			turn("Done."),
@@ -279,8 +276,8 @@ func sdkDenied() Case {
 		return rig.Step{Args: []string{"--acp"}, Timeout: stepLimit, ACP: &a}
 	}
 	return Case{
-		Env: map[string]string{"CLINE_API_KEY": "sk-mock", "CLINE_PROVIDER": "openai-compatible", "CLINE_MODEL": mockllm.Model},
-		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{
+		Env: map[string]string{"CLINE_API_KEY": "sk-mock", "CLINE_PROVIDER": "openai-compatible", "CLINE_MODEL": llm.Name},
+		Script: llm.Script{Main: []llm.Turn{
 			turn("One.", run("echo one")), turn("Two.", run("echo two")), turn("Only two."),
 			turn("Three.", run("echo three")), turn("And three."),
 		}},
@@ -303,7 +300,7 @@ func sdkDenied() Case {
 // sdkSubagent has a subagent that uses a tool.
 func sdkSubagent() Case {
 	return Case{
-		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Delegate.", call("spawn_agent", "systemPrompt", "You are a helper", "task", "Run echo hi")),
 			turn("Working.", run("echo hi")),
 			turn("It says hi."),
@@ -321,7 +318,7 @@ func sdkSubagent() Case {
 // sdkProviderError is a model that refuses: this core asks once and fails.
 func sdkProviderError() Case {
 	return Case{
-		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}}},
+		Script: llm.Script{Main: []llm.Turn{{HTTPError: 400}}},
 		Steps:  []rig.Step{cliStep("--json", "never answered")}, Exits: []int{1},
 		Order:  []string{start, failed},
 		Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Task: "never answered"}},
@@ -334,7 +331,7 @@ func sdkProviderError() Case {
 func sdkInterrupted() Case {
 	return Case{
 		Silent: true,
-		Script: clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{turn("Long.", run(untilReported("SessionShutdown")))}},
+		Script: llm.Script{Main: []llm.Turn{turn("Long.", run(untilReported("SessionShutdown")))}},
 		Steps:  []rig.Step{scenario.Interrupted(cliStep("--json", "start something long"))}, Exits: []int{0},
 		Order: []string{start, pre, post},
 		Traces: []scenario.Trace{{

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -42,22 +42,30 @@ const installLimit = 5 * time.Minute
 // authLimit bounds the program's own sign-in command.
 const authLimit = 3 * time.Minute
 
-// Do prepares an arena in dir, which must be empty, and executes the run there.
+// form is how the programs ask. CLI 2 offers no tools, and what a subagent asks looks like
+// what the lead agent asks.
+var form = llm.Form{API: llm.Chat, Toolless: true}
+
+// Do prepares an arena in dir, which must be empty, has setup add to it, and executes the steps there.
 // The error is about the test machinery only: the result says how the steps
 // ended. Programs and home are prepared on first use.
-func (h *Harness) Do(ctx context.Context, dir string, run *Run) (*Result, error) {
-	p, err := h.prepare(ctx, run.CLI)
+func (h *Harness) Do(ctx context.Context, dir string, cli CLI, script llm.Script, steps []rig.Step, setup func(*rig.Arena) error) (*rig.Result, error) {
+	p, err := h.prepare(ctx, cli)
 	if err != nil {
 		return nil, err
 	}
-	a, err := newArena(dir, run.CLI)
+	a, err := newArena(dir, cli)
 	if err != nil {
 		return nil, err
 	}
 	if err := copyTree(filepath.Join(p.home, ".cline"), filepath.Join(a.Home, ".cline")); err != nil {
-		return nil, fmt.Errorf("copy the signed-in home of %s: %w", run.CLI, err)
+		return nil, fmt.Errorf("copy the signed-in home of %s: %w", cli, err)
 	}
-	return execute(ctx, a, run, p.command)
+	if err := setup(a); err != nil {
+		return nil, fmt.Errorf("set the run up: %w", err)
+	}
+	script.Form = form
+	return rig.Execute(ctx, a, &rig.Run{Command: p.command, Script: script, Steps: steps})
 }
 
 func (h *Harness) prepare(ctx context.Context, cli CLI) (*prepared, error) {
@@ -94,10 +102,10 @@ func (h *Harness) signIn(ctx context.Context, cli CLI, p *prepared) error {
 	if cli == CLI3 {
 		provider = "openai-compatible"
 	}
-	res, err := execute(ctx, a, &Run{CLI: cli, Steps: []rig.Step{{
-		Args:    []string{"auth", "-p", provider, "-k", "sk-mock", "-m", mockllm.Model, "-b", rig.ModelURL + "/v1"},
+	res, err := rig.Execute(ctx, a, &rig.Run{Command: cmd, Script: llm.Script{Form: form}, Steps: []rig.Step{{
+		Args:    []string{"auth", "-p", provider, "-k", "sk-mock", "-m", llm.Name, "-b", rig.ModelURL + "/v1"},
 		Timeout: authLimit,
-	}}}, cmd)
+	}}})
 	if err != nil {
 		return err
 	}
@@ -106,21 +114,4 @@ func (h *Harness) signIn(ctx context.Context, cli CLI, p *prepared) error {
 	}
 	p.command, p.home = cmd, a.Home
 	return nil
-}
-
-// execute does the run in a, with the program's command known.
-func execute(ctx context.Context, a *rig.Arena, run *Run, command []string) (*Result, error) {
-	for k, v := range run.Env {
-		a.Env[k] = v
-	}
-	if run.Setup != nil {
-		if err := run.Setup(a); err != nil {
-			return nil, fmt.Errorf("set the run up: %w", err)
-		}
-	}
-	res, requests, err := rig.Play[mockllm.Request](ctx, a, command, run.Script, run.Steps)
-	if err != nil {
-		return nil, err
-	}
-	return &Result{Result: res, Requests: requests}, nil
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/tests/clinecli"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
@@ -20,9 +20,9 @@ func TestPreToolUseStopsClassic(t *testing.T) {
 	if !proof.Soak() {
 		skip.Elsewhere(t, "says something of Cline alone, and nothing of hookspan: left to -soak")
 	}
-	agent := newAgent(t)
+	agent := harness(t).Agent(clinecli.CLI2, clinecli.Nowhere)
 	cache, _ := agent.Programs(t)
-	script := []mockllm.Turn{
+	script := []llm.Turn{
 		turn("List.", call("list_files", "path", "src")), turn("Look.", call("read_file", "path", "src/missing.js")), finish("Never."),
 	}
 	for i := range script {
@@ -35,7 +35,7 @@ func TestPreToolUseStopsClassic(t *testing.T) {
 		t.Run(limit.String(), func(t *testing.T) {
 			stuck := cliStep("-y", "--json", "read what is not there")
 			stuck.Timeout = limit
-			res := agent.Try(t, cache, clinecli.Script{CLI: clinecli.CLI2, Turns: script}, []rig.Step{stuck}, func(a *rig.Arena) error {
+			res := agent.Try(t, cache, llm.Script{Main: script}, []rig.Step{stuck}, func(a *rig.Arena) error {
 				return clinecli.RecordHooks(a, clinecli.CLI2, pre)
 			})
 			requests = len(res.Requests)

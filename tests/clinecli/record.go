@@ -45,35 +45,21 @@ func RecordHooks(a *rig.Arena, cli CLI, names ...string) error {
 	return nil
 }
 
-// Hookspan says how hookspan is installed for a run.
-type Hookspan struct {
-	// Bin is the folder where built.Put put the programs.
-	Bin string
-	// Settings are further lines NAME=value of hookspan's env file.
-	Settings []string
-	// Record puts a recorder in front of cline-hook, in the place of that program:
-	// Cline treats two hooks on one event differently from one.
-	Record bool
-	// Beside installs a second hook for every event, a recorder in the
-	// workspace, see RecordHooks.
-	Beside bool
-}
-
-// Setup lets hookspan install itself for Cline.
-func (i Hookspan) Setup(ctx context.Context, a *rig.Arena, cli CLI) error {
+// install has hookspan install itself for Cline, and the recorder.
+func install(ctx context.Context, a *rig.Arena, bin string, cli CLI, where Recorder) error {
 	args := []string{"cline"}
-	if i.Record {
+	if where == InFront {
 		front := filepath.Join(a.Dir, "cline-hook")
-		then := fmt.Sprintf("exec '%s' \"$@\" < '%s'/$id.json\n", filepath.Join(i.Bin, "cline-hook"), a.Records)
+		then := fmt.Sprintf("exec '%s' \"$@\" < '%s'/$id.json\n", filepath.Join(bin, "cline-hook"), a.Records)
 		if err := a.WriteRecorder(front, "", then); err != nil {
 			return err
 		}
 		args = append(args, "--binary", front)
 	}
-	if err := a.InstallHookspan(ctx, i.Bin, i.Settings, args...); err != nil {
+	if err := a.InstallHookspan(ctx, bin, nil, args...); err != nil {
 		return err
 	}
-	if i.Beside {
+	if where == Second {
 		return RecordHooks(a, cli)
 	}
 	return nil

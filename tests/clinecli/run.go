@@ -1,46 +1,11 @@
 package clinecli
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
-
-// Run describes one run: a program, a script for the model, and the commands to
-// execute one after the other in a home that is signed in at the model.
-type Run struct {
-	CLI CLI
-	// Script is what the model answers.
-	Script []mockllm.Turn
-	// Steps are executed in order; a failing step does not stop the rest.
-	Steps []rig.Step
-	// Env is added to the environment of every step.
-	Env map[string]string
-	// Setup prepares the arena before the first step: it installs hooks, writes
-	// files, adds to its environment.
-	Setup func(*rig.Arena) error
-}
-
-// Result is what came out of a run.
-type Result struct {
-	*rig.Result
-
-	// Requests is the model's log.
-	Requests []mockllm.Request
-}
-
-// NewModel makes the model that plays a Run's script; it is a rig.NewModel.
-func NewModel(script json.RawMessage) (rig.Model, error) {
-	var turns []mockllm.Turn
-	if err := json.Unmarshal(script, &turns); err != nil {
-		return nil, fmt.Errorf("decode the script: %w", err)
-	}
-	return mockllm.New(turns), nil
-}
 
 // newArena makes the folders of a run below dir.
 func newArena(dir string, cli CLI) (*rig.Arena, error) {

@@ -6,28 +6,27 @@ import (
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/codexcli"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) { codexcli.Agent.Main(m) }
+func TestMain(m *testing.M) { rig.Main(m) }
 
-func shell(command string) codexcli.Tool {
-	return codexcli.Tool{Name: "exec_command", Args: map[string]any{"cmd": command}, Span: "Bash", SpanInput: map[string]any{"command": command}}
+func shell(command string) llm.Call {
+	return llm.Call{Name: "exec_command", Args: map[string]any{"cmd": command}, Span: "Bash", SpanArgs: map[string]any{"command": command}}
 }
 
-func patch(text string) codexcli.Tool {
-	return codexcli.Tool{Name: "apply_patch", Input: "*** Begin Patch\n" + text + "\n*** End Patch\n", Span: "apply_patch"}
+func patch(text string) llm.Call {
+	return llm.Call{Name: "apply_patch", Text: "*** Begin Patch\n" + text + "\n*** End Patch\n", Span: "apply_patch"}
 }
 
 // code is a script of the model that makes calls.
-func code(script string, calls ...codexcli.Tool) codexcli.Tool {
-	return codexcli.Tool{Name: "exec", Input: script, Nested: calls, Span: "exec", SpanInput: map[string]any{"command": script}}
+func code(script string, calls ...llm.Call) llm.Call {
+	return llm.Call{Name: "exec", Text: script, Nested: calls, Span: "exec", SpanArgs: map[string]any{"command": script}}
 }
 
-func turn(text string, tools ...codexcli.Tool) codexcli.Turn {
-	return codexcli.Turn{Text: text, Tools: tools}
-}
+var turn = llm.Answer
 
 var ok, bad = scenario.OK, scenario.Bad
 
@@ -42,19 +41,19 @@ const denies = scenario.Deny
 
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
-func scenarios() map[string]scenario.Case[codexcli.Script] {
+func scenarios() map[string]scenario.Case {
 	const parallel = 8
 	calls, tools := scenario.Parallel(parallel, shell)
 	// A command that is left running fails once, whoever is told of it.
 	long := shell("sleep 1; echo late; exit 9")
 	long.Args["yield_time_ms"] = 250
-	poll := codexcli.Tool{Name: "write_stdin", Args: map[string]any{"session_id": codexcli.Process, "chars": "", "yield_time_ms": 10_000}}
+	poll := llm.Call{Name: "write_stdin", Args: map[string]any{"session_id": llm.Process, "chars": "", "yield_time_ms": 10_000}}
 	const start, prompt, stop, end, pre, post = "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd", "PreToolUse", "PostToolUse"
-	return map[string]scenario.Case[codexcli.Script]{
+	return map[string]scenario.Case{
 		"tools": {
-			Script: codexcli.Script{Main: []codexcli.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), patch("*** Add File: new.txt\n+made by the agent")),
-				turn("Again.", patch("*** Update File: missing.txt\n@@\n-x\n+y"), codexcli.Tool{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+				turn("Again.", patch("*** Update File: missing.txt\n@@\n-x\n+y"), llm.Call{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
 				turn("A long one.", long), turn("Is it done?", poll),
 				turn("All done."),
 			}},
@@ -66,7 +65,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			}}},
 		},
 		"second turn, both in a service tier without a price": {
-			Script: codexcli.Script{Main: []codexcli.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Run.", shell("echo one")), turn("First."), turn("Read.", shell("cat b.txt")), turn("Second."),
 			}},
 			Steps: []rig.Step{codex("-c", `service_tier="flex"`, "begin"), codex("resume", "--last", "go on")}, Exits: []int{0, 0},
@@ -77,17 +76,16 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			},
 		},
 		"subagent": {
-			Script: codexcli.Script{
-				SubWhen: "look around the house", NotSubWhen: "delegate it",
-				Main: []codexcli.Turn{
-					turn("Delegate.", codexcli.Tool{
+			Script: llm.Script{
+				Main: []llm.Turn{
+					turn("Delegate.", llm.Call{
 						Name: "spawn_agent", Namespace: "multi_agent_v1", Args: map[string]any{"message": "look around the house"},
-						Span: "spawn_agent", SpanInput: map[string]any{"message": "look around the house"},
+						Span: "spawn_agent", SpanArgs: map[string]any{"message": "look around the house"},
 					}),
 					turn("Meanwhile.", shell("for i in $(seq 100); do ls "+rig.WordRecords+" | grep -q SubagentStop.json && break; sleep 0.1; done; echo waited")),
 					turn("Delegated."),
 				},
-				Sub: []codexcli.Turn{turn("Sub looks.", shell("echo sub; exit 4")), turn("Sub done.")},
+				Sub: []llm.Turn{turn("Sub looks.", shell("echo sub; exit 4")), turn("Sub done.")},
 			},
 			Steps: []rig.Step{codex("delegate it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 2, pre: 3, post: 3, stop: 1, end: 1, "SubagentStart": 1, "SubagentStop": 1},
@@ -99,9 +97,8 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			More: map[string]string{
 				pre: denies,
 			},
-			Script: codexcli.Script{
-				SubWhen: "look around the house", NotSubWhen: "delegate it",
-				Main: []codexcli.Turn{
+			Script: llm.Script{
+				Main: []llm.Turn{
 					turn("Two at once.", code(
 						`await Promise.allSettled([tools.exec_command({cmd: 'echo worse >&2; exit 3'}), tools.exec_command({cmd: 'cat b.txt'})])`,
 						shell("echo worse >&2; exit 3"), shell("cat b.txt"),
@@ -112,14 +109,14 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 						patch("*** Add File: new.txt\n+made by the agent"), shell("echo forbidden"),
 					)),
 					turn("Break.", code(`throw new Error('script broke')`)),
-					turn("Delegate.", codexcli.Tool{
+					turn("Delegate.", llm.Call{
 						Name: "spawn_agent", Namespace: "collaboration",
 						Args: map[string]any{"task_name": "looker", "message": "look around the house", "fork_turns": "none"},
 					}),
-					turn("Wait.", codexcli.Tool{Name: "wait_agent", Namespace: "collaboration", Args: map[string]any{"timeout_ms": 60000}}),
+					turn("Wait.", llm.Call{Name: "wait_agent", Namespace: "collaboration", Args: map[string]any{"timeout_ms": 60000}}),
 					turn("Done in code mode."),
 				},
-				Sub: []codexcli.Turn{
+				Sub: []llm.Turn{
 					turn("Sub looks.", code(`text(await tools.exec_command({cmd: 'echo sub; exit 4'}))`, shell("echo sub; exit 4"))),
 					turn("Sub done."),
 				},
@@ -133,7 +130,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			}}},
 		},
 		"parallel tools": {
-			Script: codexcli.Script{Main: []codexcli.Turn{turn("All.", calls...), turn("Done.")}},
+			Script: llm.Script{Main: []llm.Turn{turn("All.", calls...), turn("Done.")}},
 			Steps:  []rig.Step{codex("count")}, Exits: []int{0},
 			Hooks:  map[string]int{start: 1, prompt: 1, pre: parallel, post: parallel, stop: 1, end: 1},
 			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: tools}},
@@ -142,14 +139,14 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			More: map[string]string{
 				pre: denies,
 			},
-			Script: codexcli.Script{Main: []codexcli.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
+			Script: llm.Script{Main: []llm.Turn{turn("Two.", shell("echo forbidden"), shell("echo good")), turn("Only one.")}},
 			Steps:  []rig.Step{codex("run both")}, Exits: []int{0},
 			Hooks:  map[string]int{start: 1, prompt: 1, pre: 2, post: 1, stop: 1, end: 1},
 			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{bad(denied, "a hook says no"), ok("good")}}},
 		},
 		"blocked stop": {
 			More: map[string]string{stop: scenario.BlockOnce + "exit 0"},
-			Script: codexcli.Script{Main: []codexcli.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},
 			Steps: []rig.Step{codex("do all of it")}, Exits: []int{0},
@@ -159,7 +156,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			}},
 		},
 		"interrupted tool": {
-			Script: codexcli.Script{Main: []codexcli.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Long.", shell(scenario.Long)), turn("Never."),
 			}},
 			Steps: []rig.Step{scenario.Interrupted(codex("start something long"))}, Exits: []int{1},
@@ -167,13 +164,13 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []scenario.Tool{bad(cancelled, "")}}},
 		},
 		"provider error": {
-			Script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 400}}},
+			Script: llm.Script{Main: []llm.Turn{{HTTPError: 400}}},
 			Steps:  []rig.Step{codex("never answered")}, Exits: []int{1},
 			Hooks:  map[string]int{start: 1, prompt: 1, end: 1},
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Class: otelmap.ErrorRun, Message: "scripted refusal"}},
 		},
 		"unavailable provider": {
-			Script: codexcli.Script{Main: []codexcli.Turn{{HTTPError: 503}}},
+			Script: llm.Script{Main: []llm.Turn{{HTTPError: 503}}},
 			Steps:  []rig.Step{codex("never answered")}, Exits: []int{1},
 			Hooks: map[string]int{start: 1, prompt: 1, end: 1},
 			Traces: []scenario.Trace{{
@@ -181,7 +178,7 @@ func scenarios() map[string]scenario.Case[codexcli.Script] {
 			}},
 		},
 		"answer that breaks off": {
-			Script: codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), {Failed: "scripted failure"}}},
+			Script: llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), {Failed: "scripted failure"}}},
 			Steps:  []rig.Step{codex("half answered")}, Exits: []int{1},
 			Hooks: map[string]int{start: 1, prompt: 1, pre: 1, post: 1, end: 1},
 			Traces: []scenario.Trace{{
@@ -200,5 +197,5 @@ func TestScenarios(t *testing.T) {
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	codexcli.Agent.RemovedDisturbsNothing(t, codexcli.Script{Main: []codexcli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, codex("run it"), 2)
+	codexcli.Agent.RemovedDisturbsNothing(t, llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, codex("run it"), 2)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hookspan/hookspan/tests/codexcli"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -14,21 +15,13 @@ import (
 // request again, as it does outside of tests.
 func TestDrawnSessions(t *testing.T) {
 	retries := []string{"-c", "model_providers.mock.request_max_retries=2", "-c", "model_providers.mock.stream_max_retries=2"}
-	forms := drawn.Forms[codexcli.Tool]{
-		Unknown: func(name string, args map[string]any) codexcli.Tool { return codexcli.Tool{Name: name, Args: args} },
-		Read:    func(path string) codexcli.Tool { return shell("cat " + path) }, Shell: shell,
-	}
-	codexcli.Agent.Draw(t, &scenario.Drawn[codexcli.Script]{
+	codexcli.Agent.Draw(t, &scenario.Drawn{
 		Host: drawn.Host{Short: 1},
 		Submit: func(prompt string, args ...string) rig.Step {
 			return codex(append(slices.Concat(args, retries), prompt)...)
 		},
 		Again: []string{"resume", "--last"},
-		Script: func(s *drawn.Session) codexcli.Script {
-			return codexcli.Script{Main: drawn.Turns(s.Answers, func(a drawn.Answer) codexcli.Turn {
-				return codexcli.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Breaks: a.Breaks, Anew: a.Anew}
-			})}
-		},
-		More: map[string]string{"PreToolUse": denies},
+		Forms: drawn.Forms{Read: func(path string) llm.Call { return shell("cat " + path) }, Shell: shell},
+		More:  map[string]string{"PreToolUse": denies},
 	})
 }

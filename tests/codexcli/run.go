@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -26,7 +26,7 @@ const (
 )
 
 // Agent is Codex, in the version that the lock file pins.
-var Agent = scenario.Agent[Script]{
+var Agent = scenario.Agent{
 	Name: "Codex", Word: "codex", Host: "codex", Version: "0.171.0", Model: Model, Asked: true, Beside: true,
 	Program: rig.Program{Name: "codex", Manifest: manifests, Folder: "npm/codex", Path: "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"},
 	Env:     map[string]string{"MOCK_API_KEY": "sk-mock"},
@@ -34,7 +34,8 @@ var Agent = scenario.Agent[Script]{
 		a.Env["PATH"] = filepath.Dir(program) + string(os.PathListSeparator) + a.Env["PATH"]
 		return nil
 	},
-	NewModel: newModel, Settings: settings, Kept: ".codex/hooks.json", Prompts: prompts, Said: said,
+	Form:     llm.Form{API: llm.Responses, Toolless: true, SubWhen: "look around the house", NotSubWhen: "delegate it"},
+	Settings: settings, Kept: ".codex/hooks.json", Prompts: prompts, Said: said,
 	// Those of the standard tier in OpenAI's list.
 	Prices: map[string]scenario.Price{Model: {Input: 5, CacheRead: 0.5, Output: 30}, CodeModel: {Input: 10, CacheRead: 1, Output: 50}},
 }
@@ -62,7 +63,7 @@ stream_max_retries = 0
 enabled = false
 `
 
-func prompts(t *testing.T, recs []rig.Recorded, res *scenario.Result) []scenario.Prompt {
+func prompts(t *testing.T, recs []rig.Recorded, res *rig.Result) []scenario.Prompt {
 	t.Helper()
 	nameNested(res.Requests, scenario.Payloads[payload](t, recs))
 	return scenario.Submitted("UserPromptSubmit", "session_id", "turn_id", "prompt")(t, recs, res)
@@ -79,12 +80,12 @@ type payload struct {
 }
 
 // nameNested gives the calls of scripts the ids that Codex gave them.
-func nameNested(requests []mockanthropic.Request, payloads []payload) {
+func nameNested(requests []llm.Request, payloads []payload) {
 	for _, r := range requests {
 		for i := range r.Calls {
 			c := &r.Calls[i]
 			for _, p := range payloads {
-				if c.ID == "" && p.Event == "PreToolUse" && p.Tool == c.Name && (c.Input == nil || c.Input["command"] == p.Input.Command) {
+				if c.ID == "" && p.Event == "PreToolUse" && p.Tool == c.Name && (c.Args == nil || c.Args["command"] == p.Input.Command) {
 					c.ID = p.Call
 				}
 			}
@@ -92,7 +93,7 @@ func nameNested(requests []mockanthropic.Request, payloads []payload) {
 	}
 }
 
-func said(t *testing.T, _ *scenario.Case[Script], name string, s rig.StepResult) {
+func said(t *testing.T, _ *scenario.Case, name string, s rig.StepResult) {
 	t.Helper()
 	switch name {
 	case "verify": // the files lack a call that was denied in code mode, and have the namespace of another

@@ -5,29 +5,35 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/copilotcli"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) { copilotcli.Agent.Main(m) }
+func TestMain(m *testing.M) { rig.Main(m) }
 
-func shell(command string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "bash", Args: map[string]any{"command": command, "description": "runs"}}
+func shell(command string) llm.Call {
+	return llm.Call{Name: "bash", Args: map[string]any{"command": command, "description": "runs"}}
 }
 
-func view(name string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "view", Args: map[string]any{"path": rig.WordWorkspace + "/" + name}}
+func view(name string) llm.Call {
+	return llm.Call{Name: "view", Args: map[string]any{"path": rig.WordWorkspace + "/" + name}}
 }
 
-func task(kind string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "task", Args: map[string]any{
+func task(kind string) llm.Call {
+	return llm.Call{Name: "task", Args: map[string]any{
 		"agent_type": kind, "name": "looker", "description": "look around", "prompt": "look around the house", "mode": "sync",
 	}}
 }
 
-var turn = mockllm.Answer
+var turn = llm.Answer
+
+// ofSub is a turn of a subagent that can start agents itself.
+func ofSub(t llm.Turn) llm.Turn {
+	t.Sub = true
+	return t
+}
 
 var ok, bad = scenario.OK, scenario.Bad
 
@@ -40,20 +46,20 @@ const denies = `payload=$(cat); case $payload in *forbidden*) echo '{"permission
 
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
-func scenarios() map[string]scenario.Case[mockllm.Script] {
+func scenarios() map[string]scenario.Case {
 	const parallel = 8
 	calls, tools := scenario.Parallel(parallel, shell)
-	create := mockllm.ToolCall{Name: "create", Args: map[string]any{"path": rig.WordWorkspace + "/new.txt", "file_text": "made by the agent"}}
+	create := llm.Call{Name: "create", Args: map[string]any{"path": rig.WordWorkspace + "/new.txt", "file_text": "made by the agent"}}
 	const start, prompt, stop, end, pre, post, fails = "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd", "preToolUse", "postToolUse", "postToolUseFailure"
-	return map[string]scenario.Case[mockllm.Script]{
+	return map[string]scenario.Case{
 		// A start of Copilot takes seconds, so one meets much of what can happen to a call.
 		"tools, parallel, denied, second turn": {
 			More: map[string]string{
 				pre: denies,
 			},
-			Script: mockllm.Script{Main: []mockllm.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), create),
-				turn("Again.", view("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+				turn("Again.", view("missing.txt"), llm.Call{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
 				turn("Two.", shell("echo forbidden"), shell("echo good")),
 				turn("All.", calls...),
 				turn("All done."),
@@ -70,9 +76,9 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			},
 		},
 		"subagent": {
-			Script: mockllm.Script{
-				Main: []mockllm.Turn{turn("Delegate.", task("explore")), turn("Delegated.")},
-				Sub:  []mockllm.Turn{turn("Sub looks.", view("a.txt"), view("nope.txt")), turn("Sub done.")},
+			Script: llm.Script{
+				Main: []llm.Turn{turn("Delegate.", task("explore")), turn("Delegated.")},
+				Sub:  []llm.Turn{turn("Sub looks.", view("a.txt"), view("nope.txt")), turn("Sub done.")},
 			},
 			Steps: []rig.Step{copilot("delegate it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 2, pre: 3, post: 2, fails: 1, "subagentStart": 1, "subagentStop": 1, stop: 2, end: 1},
@@ -81,13 +87,12 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			}}},
 		},
 		"subagent of a subagent": {
-			Script: mockllm.Script{
-				Main: []mockllm.Turn{
-					turn("Delegate.", task("general-purpose")), turn("Delegate further.", task("explore")),
-					turn("Outer runs.", shell("echo outer; exit 3")), turn("Outer done."), turn("Delegated."),
+			Script: llm.Script{
+				Main: []llm.Turn{
+					turn("Delegate.", task("general-purpose")), ofSub(turn("Delegate further.", task("explore"))),
+					ofSub(turn("Outer runs.", shell("echo outer; exit 3"))), ofSub(turn("Outer done.")), turn("Delegated."),
 				},
-				Sub:       []mockllm.Turn{turn("Inner looks.", view("a.txt"), view("nope.txt")), turn("Inner done.")},
-				Delegated: []int{1, 2, 3},
+				Sub: []llm.Turn{turn("Inner looks.", view("a.txt"), view("nope.txt")), turn("Inner done.")},
 			},
 			Steps: []rig.Step{copilot("delegate it")}, Exits: []int{0},
 			Hooks: map[string]int{start: 1, prompt: 3, pre: 5, post: 4, fails: 1, "subagentStart": 2, "subagentStop": 2, stop: 3, end: 1},
@@ -100,7 +105,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			}}},
 		},
 		"Claude Code's hooks in the project": {
-			Script: mockllm.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}},
+			Script: llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), turn("Done.")}},
 			Steps:  []rig.Step{copilot("run it")}, Exits: []int{0},
 			Hooks:  map[string]int{start: 1, prompt: 1, pre: 1, post: 1, stop: 1, end: 1},
 			Traces: []scenario.Trace{{Requests: 2, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("one")}}},
@@ -109,7 +114,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 		},
 		"blocked stop": {
 			More: map[string]string{stop: `mkdir "$HOME/blocked" 2>/dev/null && echo '{"decision":"block","reason":"` + copilotcli.Reason + `"}'; true`},
-			Script: mockllm.Script{Main: []mockllm.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},
 			Steps: []rig.Step{copilot("do all of it")}, Exits: []int{0},
@@ -119,7 +124,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			}},
 		},
 		"interrupted tool": {
-			Script: mockllm.Script{Main: []mockllm.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Long.", shell(scenario.Long)), turn("Never."),
 			}},
 			Steps: []rig.Step{scenario.Interrupted(copilot("start something long"))}, Exits: []int{0},
@@ -127,7 +132,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []scenario.Tool{bad(cancelled, "")}}},
 		},
 		"provider error": {
-			Script: mockllm.Script{Main: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}}},
+			Script: llm.Script{Main: []llm.Turn{{HTTPError: 400}}},
 			Steps:  []rig.Step{copilot("never answered")}, Exits: []int{1},
 			Hooks:  map[string]int{start: 1, prompt: 1, "errorOccurred": 1, end: 1},
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"}},
@@ -144,17 +149,17 @@ func TestScenarios(t *testing.T) {
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	copilotcli.Agent.RemovedDisturbsNothing(t, mockllm.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, copilot("run it"), 2)
+	copilotcli.Agent.RemovedDisturbsNothing(t, llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, copilot("run it"), 2)
 }
 
 // TestManagedHooksRunOnce has a failing tool of each kind.
 func TestManagedHooksRunOnce(t *testing.T) {
 	t.Parallel()
-	copilotcli.Agent.ManagedRunOnce(t, &scenario.Case[mockllm.Script]{
+	copilotcli.Agent.ManagedRunOnce(t, &scenario.Case{
 		More: map[string]string{"preToolUse": denies},
-		Script: mockllm.Script{Main: []mockllm.Turn{
+		Script: llm.Script{Main: []llm.Turn{
 			turn("Run.", shell("echo one"), shell("echo worse >&2; exit 3"), shell("echo forbidden")),
-			turn("View.", view("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+			turn("View.", view("missing.txt"), llm.Call{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
 			turn("Done."),
 		}},
 		Steps:  []rig.Step{copilot("run it")},

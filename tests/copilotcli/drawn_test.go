@@ -3,13 +3,13 @@ package copilotcli_test
 import (
 	"testing"
 
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/copilotcli"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func delegate(mark string) mockllm.ToolCall {
+func delegate(mark string) llm.Call {
 	call := task("explore")
 	call.Args["description"] = mark
 	return call
@@ -17,9 +17,9 @@ func delegate(mark string) mockllm.ToolCall {
 
 // TestDrawnSessions puts Copilot through sessions that are drawn at random.
 func TestDrawnSessions(t *testing.T) {
-	copilotcli.Agent.Draw(t, &scenario.Drawn[mockllm.Script]{
+	copilotcli.Agent.Draw(t, &scenario.Drawn{
 		Host: drawn.Host{Subagents: true}, Submit: copilot, Again: []string{"--continue"},
-		Script: drawn.Chat(&drawn.Forms[mockllm.ToolCall]{Unknown: mockllm.Call, Read: view, Shell: shell, Delegate: delegate}),
-		More:   map[string]string{"preToolUse": denies},
+		Forms: drawn.Forms{Read: view, Shell: shell, Delegate: delegate},
+		More:  map[string]string{"preToolUse": denies},
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -26,7 +26,7 @@ const (
 const Reason = "keep going"
 
 // Agent is Copilot.
-var Agent = scenario.Agent[mockllm.Script]{
+var Agent = scenario.Agent{
 	Name: "Copilot", Word: "copilot", Host: "copilot-cli", Version: version, Model: model,
 	Program: rig.Program{Name: "copilot", Manifest: manifests, Folder: "npm/copilot", Path: "@github/copilot-linux-x64/copilot"},
 	Env: map[string]string{
@@ -37,13 +37,9 @@ var Agent = scenario.Agent[mockllm.Script]{
 		a.Env["XDG_CACHE_HOME"] = filepath.Join(cache, "copilot-home") // Copilot unpacks itself there at its first start.
 		return nil
 	},
-	NewModel: mockllm.Scripted(mockllm.ByTask),
-	Read: func(script mockllm.Script, res *scenario.Result) (err error) {
-		res.Requests, err = script.Requests(res.Log, model)
-		return err
-	},
+	Form:     llm.Form{API: llm.Chat, LeadTool: "task"},
 	Settings: settings, Kept: ".copilot/hooks", Captured: true,
-	Prompts: func(t *testing.T, recs []rig.Recorded, res *scenario.Result) []scenario.Prompt {
+	Prompts: func(t *testing.T, recs []rig.Recorded, res *rig.Result) []scenario.Prompt {
 		t.Helper()
 		all := scenario.Submitted("userPromptSubmitted", "sessionId", "", "prompt")(t, recs, res)
 		return slices.DeleteFunc(all, func(p scenario.Prompt) bool { return p.Text == Reason })

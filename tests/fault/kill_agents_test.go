@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
+	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -226,64 +227,34 @@ func unread(rec *spool.Record) bool { return rec.Raw && len(rec.Payload) == 0 }
 // and torn ends lie between them.
 func stored(t testing.TB, w *lab.World) (records []*spool.Record, damage int) {
 	t.Helper()
-	eachSession(t, w, func(_ spool.Key, recs []*spool.Record, broken int) {
-		records = append(records, recs...)
-		damage += broken
-	})
+	records, damage, err := w.Salvage()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return records, damage
-}
-
-func eachSession(t testing.TB, w *lab.World, f func(k spool.Key, records []*spool.Record, broken int)) {
-	t.Helper()
-	sp, err := spool.Open(filepath.Join(w.State(), "spool"), spool.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = sp.Close() }()
-	keys, err := sp.Sessions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range keys {
-		s, err := sp.Session(k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rd, err := s.Reader(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var records []*spool.Record
-		for rd.Next() {
-			records = append(records, rd.Record())
-		}
-		broken := len(rd.Damage())
-		if _, torn := rd.Tail(); torn {
-			broken++
-		}
-		if err := errors.Join(rd.Err(), rd.Close(), s.Close()); err != nil {
-			t.Fatal(err)
-		}
-		f(k, records, broken)
-	}
 }
 
 // endRuns ends every run that is open, as a hook would, but without the delivery
 // that a hook would start.
 func endRuns(t testing.TB, w *lab.World, l *ledger) {
 	t.Helper()
-	sp, err := spool.Open(filepath.Join(w.State(), "spool"), spool.Options{})
+	dir := filepath.Join(w.State(), "spool")
+	logs, err := spooltest.Logs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sp, err := spool.Open(dir, spool.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = sp.Close() }()
-	eachSession(t, w, func(k spool.Key, records []*spool.Record, _ int) {
-		i := slices.IndexFunc(hosts, func(a host) bool { return a.name == k.Host })
-		records = slices.DeleteFunc(records, unread)
+	for _, log := range logs {
+		i := slices.IndexFunc(hosts, func(a host) bool { return a.name == log.Key.Host })
+		records := slices.DeleteFunc(log.Records, unread)
 		// Hooks that run at the same time are stored in any order: the last record
 		// is an end, and what began before or after it stands before.
 		if len(records) == 0 || records[len(records)-1].Event == hosts[i].end && last(t, records) {
-			return
+			continue
 		}
 		ending := *records[len(records)-1]
 		n := l.number()
@@ -297,7 +268,7 @@ func endRuns(t testing.TB, w *lab.World, l *ledger) {
 			t.Fatal(err)
 		}
 		l.acked[n] = true
-	})
+	}
 }
 
 // last reports that the last of the records is the last by every clock.

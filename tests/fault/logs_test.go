@@ -10,6 +10,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
+	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 )
@@ -53,22 +54,15 @@ func takeOver(t *testing.T, home string, damaged bool) leftover {
 		t.Fatalf("hookspan flush exits with %d and says %s%s", code, out, said)
 	}
 	l := leftover{Records: map[string]int{}}
-	dir := filepath.Join(home, powerSpool)
-	sp, err := spool.Open(dir, spool.Options{})
+	logs, err := spooltest.Logs(filepath.Join(home, powerSpool))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = sp.Close() }()
-	keys, err := sp.Sessions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range keys {
-		log, err := readKey(dir, k)
-		if err != nil || !damaged && (len(log.damage) > 0 || log.torn || log.unknown > 0) {
-			t.Fatalf("log of %s: %v, %+v", k, err, log)
+	for _, log := range logs {
+		if !damaged && log.Broken()+log.Unknown > 0 {
+			t.Fatalf("log of %s: %+v", log.Key, log)
 		}
-		l.Records[k.String()] = len(log.records)
+		l.Records[log.Key.String()] = len(log.Records)
 	}
 	stored, integrity, err := storedSpans(t.Context(), filepath.Join(home, powerState, "traces.db"), "")
 	if err != nil || integrity != "ok" {

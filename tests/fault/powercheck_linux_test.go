@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -65,7 +66,7 @@ func (s *diskState) later(home string) (must map[string]bool, problems []string)
 	}
 	must = make(map[string]bool)
 	for key, added := range added {
-		l, err := readKey(dir, key)
+		l, err := spooltest.Read(dir, key)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("read %s: %v", key, err))
 			continue
@@ -77,7 +78,7 @@ func (s *diskState) later(home string) (must map[string]bool, problems []string)
 		// What was lost from before a session's position may have been in a run that
 		// counts as delivered: there only new runs are known whole.
 		if s.mode != "never" {
-			expect = l.records
+			expect = l.Records
 		}
 		for _, spans := range runsOf(key.Host, expect, powerNow) {
 			for _, sp := range spansOf(spans) {
@@ -91,12 +92,12 @@ func (s *diskState) later(home string) (must map[string]bool, problems []string)
 // compare says what is wrong with what is read from a log: a record that no hook
 // wrote, or one that was added after the power came back and is not there. It
 // returns those that were added, as they are read.
-func (s *diskState) compare(l logRead, added map[string]bool, log string) (later []*spool.Record, problems []string) {
+func (s *diskState) compare(l spooltest.Log, added map[string]bool, log string) (later []*spool.Record, problems []string) {
 	b, err := os.ReadFile(log) //nolint:gosec // The test's own.
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
-	for _, rec := range l.records {
+	for _, rec := range l.Records {
 		if added[recordID(rec)] {
 			later = append(later, rec)
 			continue

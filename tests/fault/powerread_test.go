@@ -54,43 +54,6 @@ func powerSettings(home, sync string) string {
 		"\nOTEL_RESOURCE_ATTRIBUTES=host.name=laptop\n"
 }
 
-// logRead is what a session's log holds.
-type logRead struct {
-	records []*spool.Record
-	damage  []spool.Damage
-	tail    spool.Damage
-	torn    bool
-	unknown int
-}
-
-// openSession opens a session of the spool in dir; the function closes both.
-func openSession(dir string, k spool.Key) (*spool.Session, func() error, error) {
-	sp, err := spool.Open(dir, spool.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := sp.Session(k)
-	if err != nil {
-		return nil, nil, errors.Join(err, sp.Close())
-	}
-	return s, func() error { return errors.Join(s.Close(), sp.Close()) }, nil
-}
-
-// readLog reads a session's log from its beginning.
-func readLog(s *spool.Session) (l logRead, err error) {
-	r, err := s.Reader(0)
-	if err != nil {
-		return l, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	for r.Next() {
-		l.records = append(l.records, r.Record())
-	}
-	l.damage, l.unknown = r.Damage(), len(r.Unknown())
-	l.tail, l.torn = r.Tail()
-	return l, r.Err()
-}
-
 // runsOf maps the records of one session to runs, each with its spans.
 func runsOf(host string, records []*spool.Record, now time.Time) map[string]*tracepb.ResourceSpans {
 	out := make(map[string]*tracepb.ResourceSpans)
@@ -215,16 +178,6 @@ func filedSpans(t *testing.T, path, session string) (map[string]bool, error) {
 		}
 	}
 	return ids, nil
-}
-
-// readKey reads the log of a session of the spool in dir.
-func readKey(dir string, key spool.Key) (l logRead, err error) {
-	s, done, err := openSession(dir, key)
-	if err != nil {
-		return l, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	return readLog(s)
 }
 
 // laterRun is a run that comes after some trouble with its log. Its size may be

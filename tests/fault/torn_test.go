@@ -23,6 +23,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -82,20 +83,20 @@ func soundLogs(t *testing.T) []*soundLog {
 	}
 	var all []*soundLog
 	for _, k := range keys {
-		l, err := readKey(dir, k)
-		if err != nil || len(l.records) == 0 || len(l.damage) > 0 || l.torn {
+		l, err := spooltest.Read(dir, k)
+		if err != nil || len(l.Records) == 0 || len(l.Damage) > 0 || l.Torn {
 			t.Fatalf("log of %s: %v, %+v", k, err, l)
 		}
-		s := &soundLog{key: k, size: int(l.records[len(l.records)-1].End), spans: make(map[int]map[string]string)}
-		for _, rec := range laterRecords(k.Host, l.records[0].Session) {
+		s := &soundLog{key: k, size: int(l.Records[len(l.Records)-1].End), spans: make(map[int]map[string]string)}
+		for _, rec := range laterRecords(k.Host, l.Records[0].Session) {
 			if err := sp.Append(rec); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if l, err = readKey(dir, k); err != nil {
+		if l, err = spooltest.Read(dir, k); err != nil {
 			t.Fatal(err)
 		}
-		s.records = l.records
+		s.records = l.Records
 		if s.bytes, err = os.ReadFile(filepath.Join(dir, k.Host, k.Name, "events.json-seq")); err != nil {
 			t.Fatal(err)
 		}
@@ -201,11 +202,11 @@ func examineLog(ctx context.Context, dir string, s *soundLog, log []byte, from, 
 	if err != nil {
 		return err.Error()
 	}
-	l, err := readKey(dir, s.key)
+	l, err := spooltest.Read(dir, s.key)
 	if err != nil {
 		return fmt.Sprintf("read: %v", err)
 	}
-	lost, problem := s.lost(l.records)
+	lost, problem := s.lost(l.Records)
 	if problem != "" {
 		return problem
 	}
@@ -224,7 +225,7 @@ func examineLog(ctx context.Context, dir string, s *soundLog, log []byte, from, 
 	} else if len(lost) > 0 && int(s.records[lost[0]].Offset) >= from {
 		begun = nil
 	}
-	if len(begun) > 0 && len(l.damage)+l.unknown == 0 {
+	if len(begun) > 0 && len(l.Damage)+l.Unknown == 0 {
 		return fmt.Sprintf("event %d is lost and nothing is counted", begun[0])
 	}
 	if err := deliverLog(ctx, dir, got); err != nil {
@@ -236,7 +237,7 @@ func examineLog(ctx context.Context, dir string, s *soundLog, log []byte, from, 
 	if says := slices.Sorted(maps.Values(got.evidence)); len(begun) > 0 && len(says) > 0 && !slices.Contains(says, otelmap.EvidencePartial) {
 		return fmt.Sprintf("event %d is lost and the traces say %q of their evidence", begun[0], says)
 	}
-	return quarantined(folder, log, l.damage)
+	return quarantined(folder, log, l.Damage)
 }
 
 // examineTorn reads and delivers the log as it is before the later run. A record
@@ -249,11 +250,11 @@ func (s *soundLog) examineTorn(ctx context.Context, dir, folder string, end int,
 	if err := os.WriteFile(filepath.Join(folder, "events.json-seq"), s.bytes[:end], 0o600); err != nil {
 		return err.Error()
 	}
-	l, err := readKey(dir, s.key)
+	l, err := spooltest.Read(dir, s.key)
 	if err != nil {
 		return fmt.Sprintf("read: %v", err)
 	}
-	lost, problem := s.lost(l.records)
+	lost, problem := s.lost(l.Records)
 	if problem != "" {
 		return problem
 	}
@@ -262,8 +263,8 @@ func (s *soundLog) examineTorn(ctx context.Context, dir, folder string, end int,
 			return fmt.Sprintf("the whole event %d is not read before another follows", i)
 		}
 	}
-	if whole := slices.ContainsFunc(s.records, func(r *spool.Record) bool { return int(r.End) == end }); whole == l.torn || len(l.damage) > 0 {
-		return fmt.Sprintf("torn %v, damage %v before another event follows", l.torn, l.damage)
+	if whole := slices.ContainsFunc(s.records, func(r *spool.Record) bool { return int(r.End) == end }); whole == l.Torn || len(l.Damage) > 0 {
+		return fmt.Sprintf("torn %v, damage %v before another event follows", l.Torn, l.Damage)
 	}
 	if err := deliverLog(ctx, dir, got); err != nil {
 		return fmt.Sprintf("delivery before another event follows: %v", err)
@@ -384,7 +385,7 @@ func flipAndAsk(t *testing.T, r *proof.Result) {
 		writeSettings(t, home)
 		hit := rng.IntN(len(logs))
 		want := make(map[string]bool)
-		var found logRead
+		var found spooltest.Log
 		for i, s := range logs {
 			log := s.bytes
 			if i == hit {
@@ -398,11 +399,11 @@ func flipAndAsk(t *testing.T, r *proof.Result) {
 			if err := os.WriteFile(filepath.Join(folder, "events.json-seq"), log, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			l, err := readKey(dir, s.key)
+			l, err := spooltest.Read(dir, s.key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			lost, problem := s.lost(l.records)
+			lost, problem := s.lost(l.Records)
 			if problem != "" || len(lost) > 1 {
 				r.Break("%s: %s, lost %v", s.key, problem, lost)
 			}
@@ -418,7 +419,7 @@ func flipAndAsk(t *testing.T, r *proof.Result) {
 			r.Break("a bit of %s: %d spans are stored and %d in the file, want %d", logs[hit].key, len(got.Stored), len(got.Filed), len(want))
 		}
 		out, said, _ := runHookspan(t, home, "doctor")
-		for what, n := range map[string]int{"damaged place": len(found.damage), "written by a newer hookspan": found.unknown} {
+		for what, n := range map[string]int{"damaged place": len(found.Damage), "written by a newer hookspan": found.Unknown} {
 			if (n > 0) != strings.Contains(out, what) {
 				r.Break("a bit of %s gives %d of %q, doctor says:\n%s%s", logs[hit].key, n, what, out, said)
 			}

@@ -11,18 +11,10 @@ import (
 
 // TestDrawnSessions puts the Gemini CLI through sessions that are drawn at random.
 func TestDrawnSessions(t *testing.T) {
-	forms := drawn.Forms[geminicli.Tool]{
-		Unknown: func(name string, args map[string]any) geminicli.Tool { return geminicli.Tool{Name: name, Args: args} },
-		Read:    read, Shell: shell,
-	}
-	d := scenario.Drawn[geminicli.Script]{
+	d := scenario.Drawn{
 		Submit: gemini, Again: []string{"--resume", "latest"},
-		Script: func(s *drawn.Session) geminicli.Script {
-			return geminicli.Script{Main: drawn.Turns(s.Answers, func(a drawn.Answer) geminicli.Turn {
-				return geminicli.Turn{Text: a.Text, Tools: forms.Calls(a), HTTPError: a.Refusal, Breaks: a.Breaks, Anew: a.Anew}
-			})}
-		},
-		More: map[string]string{"BeforeTool": denies},
+		Forms: drawn.Forms{Read: read, Shell: shell},
+		More:  map[string]string{"BeforeTool": denies},
 	}
 	d.Say = func(s *drawn.Story, imported bool) {
 		if s.Outcome == otelmap.OutcomeFailed {

@@ -7,23 +7,22 @@ import (
 
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/geminicli"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-func TestMain(m *testing.M) { geminicli.Agent.Main(m) }
+func TestMain(m *testing.M) { rig.Main(m) }
 
-func shell(command string) geminicli.Tool {
-	return geminicli.Tool{Name: "run_shell_command", Args: map[string]any{"command": command, "description": "runs"}}
+func shell(command string) llm.Call {
+	return llm.Call{Name: "run_shell_command", Args: map[string]any{"command": command, "description": "runs"}}
 }
 
-func read(name string) geminicli.Tool {
-	return geminicli.Tool{Name: "read_file", Args: map[string]any{"file_path": name}}
+func read(name string) llm.Call {
+	return llm.Call{Name: "read_file", Args: map[string]any{"file_path": name}}
 }
 
-func turn(text string, calls ...geminicli.Tool) geminicli.Turn {
-	return geminicli.Turn{Text: text, Tools: calls}
-}
+var turn = llm.Answer
 
 var ok, bad = scenario.OK, scenario.Bad
 
@@ -36,20 +35,20 @@ const denies = scenario.Deny + "exit 0"
 
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
-func scenarios() map[string]scenario.Case[geminicli.Script] {
+func scenarios() map[string]scenario.Case {
 	const parallel = 8
 	calls, tools := scenario.Parallel(parallel, shell)
-	write := geminicli.Tool{Name: "write_file", Args: map[string]any{"file_path": "new.txt", "content": "made by the agent"}}
+	write := llm.Call{Name: "write_file", Args: map[string]any{"file_path": "new.txt", "content": "made by the agent"}}
 	const start, prompt, stop, end, pre, post = "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd", "BeforeTool", "AfterTool"
-	return map[string]scenario.Case[geminicli.Script]{
+	return map[string]scenario.Case{
 		// A start of the Gemini CLI takes seconds, so one meets much of what can happen to a call.
 		"tools, parallel, equal, denied, second turn": {
 			More: map[string]string{
 				pre: denies,
 			},
-			Script: geminicli.Script{Main: []geminicli.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), write),
-				turn("Again.", read("missing.txt"), geminicli.Tool{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+				turn("Again.", read("missing.txt"), llm.Call{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
 				turn("Two.", shell("echo forbidden"), shell("echo good")),
 				turn("All.", calls...),
 				turn("Twice.", read("a.txt"), read("a.txt")),
@@ -67,14 +66,14 @@ func scenarios() map[string]scenario.Case[geminicli.Script] {
 			},
 		},
 		"subagent": {
-			Script: geminicli.Script{
-				Main: []geminicli.Turn{
-					turn("Delegate.", geminicli.Tool{Name: "invoke_agent", Args: map[string]any{"agent_name": "codebase_investigator", "prompt": "look around the house"}}, read("a.txt")),
+			Script: llm.Script{
+				Main: []llm.Turn{
+					turn("Delegate.", llm.Call{Name: "invoke_agent", Args: map[string]any{"agent_name": "codebase_investigator", "prompt": "look around the house"}}, read("a.txt")),
 					turn("Delegated."),
 				},
-				Sub: []geminicli.Turn{
+				Sub: []llm.Turn{
 					turn("Sub looks.", read("a.txt"), read("nope.txt")),
-					turn("", geminicli.Tool{Name: "complete_task", Args: map[string]any{"report": map[string]any{
+					turn("", llm.Call{Name: "complete_task", Args: map[string]any{"report": map[string]any{
 						"SummaryOfFindings": "a house", "ExplorationTrace": []string{"looked"}, "RelevantLocations": []any{},
 					}}}),
 				},
@@ -88,7 +87,7 @@ func scenarios() map[string]scenario.Case[geminicli.Script] {
 		// What a hook answers to the end of a turn is a prompt of its own.
 		"blocked stop": {
 			More: map[string]string{stop: scenario.BlockOnce + "exit 0"},
-			Script: geminicli.Script{Main: []geminicli.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},
 			Steps: []rig.Step{gemini("do all of it")}, Exits: []int{0},
@@ -99,7 +98,7 @@ func scenarios() map[string]scenario.Case[geminicli.Script] {
 			},
 		},
 		"interrupted tool": {
-			Script: geminicli.Script{Main: []geminicli.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Long.", shell(scenario.Long)), turn("Never."),
 			}},
 			Steps: []rig.Step{scenario.Interrupted(gemini("start something long"))}, Exits: []int{scenario.AnyCode}, // 0 or 130
@@ -109,7 +108,7 @@ func scenarios() map[string]scenario.Case[geminicli.Script] {
 		},
 		// No hook and no file says that a request failed.
 		"provider error": {
-			Script: geminicli.Script{Main: []geminicli.Turn{{HTTPError: 400}}},
+			Script: llm.Script{Main: []llm.Turn{{HTTPError: 400}}},
 			Steps:  []rig.Step{gemini("never answered")}, Exits: []int{1},
 			Hooks:  map[string]int{start: 1, prompt: 1, end: 1},
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted}},
@@ -126,5 +125,5 @@ func TestScenarios(t *testing.T) {
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	geminicli.Agent.RemovedDisturbsNothing(t, geminicli.Script{Main: []geminicli.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, gemini("run it"), 2)
+	geminicli.Agent.RemovedDisturbsNothing(t, llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, gemini("run it"), 2)
 }

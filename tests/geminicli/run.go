@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/internal/sink"
@@ -22,7 +22,7 @@ var manifests embed.FS
 const modelName = "gemini-2.5-pro"
 
 // Agent is the Gemini CLI.
-var Agent = scenario.Agent[Script]{
+var Agent = scenario.Agent{
 	Name: "the Gemini CLI", Word: "gemini", Host: "gemini-cli", Model: modelName,
 	Program: rig.Program{
 		Name: "gemini", Manifest: manifests, Folder: "npm/gemini", Path: "@google/gemini-cli/bundle/gemini.js", Node: true, Args: []string{"-m", modelName},
@@ -31,7 +31,7 @@ var Agent = scenario.Agent[Script]{
 		"GOOGLE_GEMINI_BASE_URL": rig.ModelURL, "GEMINI_API_KEY": "mock", "GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "true",
 		"SHLVL": "1",
 	},
-	NewModel: newModel, Settings: settings, Kept: ".gemini/settings.json", Known: identified, Captured: true,
+	Form: llm.Form{API: llm.Gemini, SubTool: "complete_task"}, Settings: settings, Kept: ".gemini/settings.json", Known: identified, Captured: true,
 	Prompts: scenario.Submitted("BeforeAgent", "session_id", "", "prompt"),
 	// Those of short inputs in Google's list.
 	Prices: map[string]scenario.Price{modelName: {Input: 1.25, CacheRead: 0.125, Output: 10}},
@@ -54,7 +54,7 @@ const userSettings = `{
 // identified gives the requests, but for those that failed, the ids that the Gemini CLI
 // has made up for them: a subagent works while the lead agent waits. A call that was
 // interrupted has no id: neither hooks nor files say it.
-func identified(_ *testing.T, _ *scenario.Result, got *rig.Trace, requests []mockanthropic.Request, want []scenario.Tool) ([]mockanthropic.Request, []scenario.Tool) {
+func identified(_ *testing.T, _ *rig.Result, got *rig.Trace, requests []llm.Request, want []scenario.Tool) ([]llm.Request, []scenario.Tool) {
 	chats := got.Operation(otelmap.OpChat)
 	slices.SortStableFunc(chats, func(a, b *sink.Span) int { return a.Start.Compare(b.Start) })
 	out := slices.Clone(requests)

@@ -3,8 +3,7 @@ package hookscli
 import (
 	"strings"
 
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -13,15 +12,13 @@ func inWorkspace(path string) string { return rig.WordWorkspace + "/" + path }
 
 // claude are the answers, each of one or several calls, by which the model asks
 // Claude Code for the action.
-func (a Action) claude() [][]mockanthropic.ToolCall {
-	call := func(name string, input map[string]any) mockanthropic.ToolCall {
-		return mockanthropic.ToolCall{Name: name, Input: input}
-	}
-	var batch []mockanthropic.ToolCall
+func (a Action) claude() [][]llm.Call {
+	call := func(name string, args map[string]any) llm.Call { return llm.Call{Name: name, Args: args} }
+	var batch []llm.Call
 	for _, c := range a.Commands {
 		batch = append(batch, call("Bash", map[string]any{"command": c, "description": "a command"}))
 	}
-	var read []mockanthropic.ToolCall
+	var read []llm.Call
 	for _, p := range a.Paths {
 		p = inWorkspace(p)
 		switch a.Kind {
@@ -36,38 +33,38 @@ func (a Action) claude() [][]mockanthropic.ToolCall {
 		}
 	}
 	if read != nil {
-		return [][]mockanthropic.ToolCall{read, batch}
+		return [][]llm.Call{read, batch}
 	}
-	return [][]mockanthropic.ToolCall{batch}
+	return [][]llm.Call{batch}
 }
 
 // cline are the answers by which the model asks one of Cline's programs for the
 // action. The classic core's tools take one file or command at a time.
-func (a Action) cline(h Host) []mockllm.Turn {
+func (a Action) cline(h Host) []llm.Turn {
 	if h == CLI3 {
-		return []mockllm.Turn{turn(a.sdk()...)}
+		return []llm.Turn{turn(a.sdk()...)}
 	}
-	var out []mockllm.Turn
+	var out []llm.Turn
 	for _, c := range a.Commands {
-		out = append(out, turn(mockllm.ToolCall{Name: "execute_command", Args: map[string]any{"command": c, "requires_approval": "false"}}))
+		out = append(out, turn(llm.Call{Name: "execute_command", Args: map[string]any{"command": c, "requires_approval": "false"}}))
 	}
 	for _, p := range a.Paths {
-		c := mockllm.ToolCall{Name: "read_file", Args: map[string]any{"path": p}}
+		c := llm.Call{Name: "read_file", Args: map[string]any{"path": p}}
 		switch a.Kind {
 		case Write:
-			c = mockllm.ToolCall{Name: "write_to_file", Args: map[string]any{"path": p, "content": a.New}}
+			c = llm.Call{Name: "write_to_file", Args: map[string]any{"path": p, "content": a.New}}
 		case Edit:
 			diff := strings.Join([]string{"------- SEARCH", a.Old, "=======", a.New, "+++++++ REPLACE", ""}, "\n")
-			c = mockllm.ToolCall{Name: "replace_in_file", Args: map[string]any{"path": p, "diff": diff}}
+			c = llm.Call{Name: "replace_in_file", Args: map[string]any{"path": p, "diff": diff}}
 		}
 		out = append(out, turn(c))
 	}
 	return out
 }
 
-func (a Action) sdk() []mockllm.ToolCall {
-	call := func(name string, args map[string]any) []mockllm.ToolCall {
-		return []mockllm.ToolCall{{Name: name, Args: args}}
+func (a Action) sdk() []llm.Call {
+	call := func(name string, args map[string]any) []llm.Call {
+		return []llm.Call{{Name: name, Args: args}}
 	}
 	switch a.Kind {
 	case Bash:
@@ -86,12 +83,12 @@ func (a Action) sdk() []mockllm.ToolCall {
 
 // turn has the usage come before the tools run: where it comes later, any
 // PreToolUse hook can stop the classic core dead.
-func turn(calls ...mockllm.ToolCall) mockllm.Turn { return mockllm.Turn{Text: "Next.", Tools: calls} }
+func turn(calls ...llm.Call) llm.Turn { return llm.Turn{Text: "Next.", Calls: calls} }
 
 // final ends the work.
-func final(h Host) mockllm.Turn {
+func final(h Host) llm.Turn {
 	if h == CLI2 {
-		return turn(mockllm.ToolCall{Name: "attempt_completion", Args: map[string]any{"result": "All done."}})
+		return turn(llm.Call{Name: "attempt_completion", Args: map[string]any{"result": "All done."}})
 	}
-	return mockllm.Turn{Text: "All done."}
+	return llm.Turn{Text: "All done."}
 }

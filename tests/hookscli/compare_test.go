@@ -129,7 +129,7 @@ func TestRowsAreSound(t *testing.T) {
 	for i, r := range table {
 		for k, q := range table {
 			if i != k && strings.Contains(q.Mark(), r.Mark()) {
-				t.Errorf("rows %s and %s cannot be told apart", r.Name, q.Name)
+				t.Errorf("rows %s and %s have the same mark", r.Name, q.Name)
 			}
 		}
 		if (len(r.Except) > 0) != (r.Why != "") {

@@ -21,12 +21,7 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
-func TestMain(m *testing.M) {
-	if code, inner := hookscli.Inner(os.Stdin, os.Stdout, os.Stderr); inner {
-		os.Exit(code)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { rig.Main(m) }
 
 // plan is a run of one of Cline's programs.
 type plan struct {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/tests/clinecli"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/built"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -56,30 +56,28 @@ func sdkAttacks() []attack {
 // guarded runs one of Cline's programs with the guard and says what came of the attacks.
 func guarded(t *testing.T, h *clinecli.Harness, bin string, cli clinecli.CLI, attacks []attack) {
 	t.Helper()
-	var script []mockllm.Turn
+	var script llm.Script
 	for _, a := range attacks {
-		script = append(script, mockllm.Turn{Text: "Next.", Tools: []mockllm.ToolCall{{Name: a.tool, Args: a.args}}})
+		script.Main = append(script.Main, llm.Turn{Text: "Next.", Calls: []llm.Call{{Name: a.tool, Args: a.args}}})
 	}
 	step := rig.Step{Args: []string{"--json", "do it"}, Timeout: 3 * time.Minute}
-	end := mockllm.Turn{Text: "All done."}
+	end := llm.Turn{Text: "All done."}
 	install := []string{"cline"}
 	if cli == clinecli.CLI2 {
 		install = append(install, "--pre-tool-use")
 		step.Args = append([]string{"-y"}, step.Args...)
 		step.Signal = &rig.Signal{Number: syscall.SIGKILL, When: rig.Condition{Output: `"ask":"resume_task"`}}
-		end.Tools = []mockllm.ToolCall{{Name: "attempt_completion", Args: map[string]any{"result": "Done."}}}
+		end.Calls = []llm.Call{{Name: "attempt_completion", Args: map[string]any{"result": "Done."}}}
 	}
-	res, err := h.Do(t.Context(), t.TempDir(), &clinecli.Run{
-		CLI: cli, Script: append(script, end), Steps: []rig.Step{step},
-		Setup: func(a *rig.Arena) error {
-			if err := a.Write(map[string]string{
-				"ws/.env": "TOPSECRET\n", "ws/note.txt": "plain\n", "ws/one": "1", "ws/two": "2", "hooks/guard.sh": guard,
-				"home/.cline/hooks.json": `{"hooks":{"PreToolUse":[{"matcher":"Bash|Read|Edit|Write","hooks":[{"type":"command","command":"sh '` + filepath.Join(a.Dir, "hooks", "guard.sh") + `'"}]}]}}`,
-			}); err != nil {
-				return err
-			}
-			return a.InstallHookspan(t.Context(), bin, []string{"HOOKSPAN_HOOKS_SOFT_DENY=true"}, install...)
-		},
+	script.Main = append(script.Main, end)
+	res, err := h.Do(t.Context(), t.TempDir(), cli, script, []rig.Step{step}, func(a *rig.Arena) error {
+		if err := a.Write(map[string]string{
+			"ws/.env": "TOPSECRET\n", "ws/note.txt": "plain\n", "ws/one": "1", "ws/two": "2", "hooks/guard.sh": guard,
+			"home/.cline/hooks.json": `{"hooks":{"PreToolUse":[{"matcher":"Bash|Read|Edit|Write","hooks":[{"type":"command","command":"sh '` + filepath.Join(a.Dir, "hooks", "guard.sh") + `'"}]}]}}`,
+		}); err != nil {
+			return err
+		}
+		return a.InstallHookspan(t.Context(), bin, []string{"HOOKSPAN_HOOKS_SOFT_DENY=true"}, install...)
 	})
 	rig.Check(t, "Cline", err)
 	read := func(name string) string {
@@ -88,9 +86,7 @@ func guarded(t *testing.T, h *clinecli.Harness, bin string, cli clinecli.CLI, at
 	}
 	var heard strings.Builder
 	for _, r := range res.Requests {
-		for _, m := range r.Last {
-			heard.Write(m)
-		}
+		heard.WriteString(strings.Join(r.Heard, "\n"))
 	}
 	if len(res.Requests) == 0 {
 		t.Fatalf("the model was not asked: %+v", res.Steps)

@@ -1,12 +1,9 @@
 package hookscli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,23 +13,10 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/tests/claudecli"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/clinecli"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
-
-// Inner does the inner half's work if this process was started as one, and
-// reports whether it was; see rig.Inner. The model for a script is chosen by
-// its form.
-func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
-	return rig.Inner(stdin, stdout, stderr, func(script json.RawMessage) (rig.Model, error) {
-		if bytes.HasPrefix(bytes.TrimSpace(script), []byte("[")) {
-			return clinecli.NewModel(script)
-		}
-		return claudecli.NewModel(script)
-	})
-}
 
 // Done is what came of a run.
 type Done struct {
@@ -43,8 +27,6 @@ type Done struct {
 	Seen []Seen
 	// Phases answer the run's phases.
 	Phases []PhaseDone
-
-	heard []string // the texts each request brought, other than the model's own
 }
 
 // PhaseDone is what came of a phase.
@@ -77,15 +59,15 @@ const turnLimit = 6 * time.Minute
 
 // RunClaude has Claude Code work through the rows.
 func RunClaude(ctx context.Context, cache, dir string, rows []Row) (*Done, error) {
-	var script mockanthropic.Script
+	var script llm.Script
 	for i := range rows {
 		for _, act := range rows[i].Actions {
 			for _, batch := range act.claude() {
-				script.Main = append(script.Main, mockanthropic.Turn{Text: "Next.", Tools: batch})
+				script.Main = append(script.Main, llm.Turn{Text: "Next.", Calls: batch})
 			}
 		}
 	}
-	script.Main = append(script.Main, mockanthropic.Turn{Text: "All done."})
+	script.Main = append(script.Main, llm.Turn{Text: "All done."})
 	steps := []rig.Step{{
 		Args: []string{"-p", prompt, "--output-format", "json", "--permission-mode", "bypassPermissions"}, Timeout: turnLimit,
 	}}
@@ -99,11 +81,10 @@ func RunClaude(ctx context.Context, cache, dir string, rows []Row) (*Done, error
 	if err != nil {
 		return nil, err
 	}
-	d := &Done{Result: res.Result, Host: Claude}
+	d := &Done{Result: res, Host: Claude}
 	asked := 0
 	for _, r := range res.Requests {
-		d.heard = append(d.heard, strings.Join(r.Heard, "\n"))
-		if r.Part == mockanthropic.PartMain {
+		if r.Part == llm.PartMain {
 			asked++
 		}
 	}
@@ -135,19 +116,19 @@ func RunCline(ctx context.Context, h *clinecli.Harness, dir string, run *ClineRu
 		host = CLI2
 		install, args = append(install, "--pre-tool-use"), []string{"-y", "--json"}
 	}
-	var script []mockllm.Turn
+	var script llm.Script
 	var steps []rig.Step
 	turns, done := make([]int, len(run.Phases)), make([]PhaseDone, len(run.Phases))
 	for i, p := range run.Phases {
-		from := len(script)
+		from := len(script.Main)
 		for k := range p.Rows {
 			for _, act := range p.Rows[k].Actions {
-				script = append(script, act.cline(host)...)
+				script.Main = append(script.Main, act.cline(host)...)
 			}
 		}
-		turns[i] = len(script) - from + 1
+		turns[i] = len(script.Main) - from + 1
 		if !p.Stops {
-			script = append(script, final(host))
+			script.Main = append(script.Main, final(host))
 		}
 		steps = append(steps, p.Before...)
 		done[i].step = len(steps)
@@ -163,23 +144,20 @@ func RunCline(ctx context.Context, h *clinecli.Harness, dir string, run *ClineRu
 		return rig.Step{Program: []string{filepath.Join(run.Bin, "hookspan")}, Args: args}
 	}
 	steps = append(steps, rig.Step{WaitTraces: run.Traces}, hookspan("flush", "--wait"))
-	res, err := h.Do(ctx, dir, &clinecli.Run{
-		CLI: run.CLI, Script: script, Steps: steps,
-		Setup: func(a *rig.Arena) error {
-			user, project, err := Hooks(a, run.Table)
-			if err != nil {
-				return err
-			}
-			if err := a.InstallHookspan(ctx, run.Bin, run.Settings, install...); err != nil {
-				return err
-			}
-			return a.Write(map[string]string{"home/.cline/hooks.json": string(user), "ws/.cline/hooks.json": string(project)})
-		},
+	res, err := h.Do(ctx, dir, run.CLI, script, steps, func(a *rig.Arena) error {
+		user, project, err := Hooks(a, run.Table)
+		if err != nil {
+			return err
+		}
+		if err := a.InstallHookspan(ctx, run.Bin, run.Settings, install...); err != nil {
+			return err
+		}
+		return a.Write(map[string]string{"home/.cline/hooks.json": string(user), "ws/.cline/hooks.json": string(project)})
 	})
 	if err != nil {
 		return nil, err
 	}
-	d := &Done{Result: res.Result, Host: host, Phases: done}
+	d := &Done{Result: res, Host: host, Phases: done}
 	for i := range done {
 		asked := res.Steps[done[i].step].Requests
 		if done[i].step > 0 {
@@ -187,32 +165,7 @@ func RunCline(ctx context.Context, h *clinecli.Harness, dir string, run *ClineRu
 		}
 		done[i].stopped = asked < turns[i]
 	}
-	for _, r := range res.Requests {
-		text, err := heard(r.Last)
-		if err != nil {
-			return nil, err
-		}
-		d.heard = append(d.heard, text)
-	}
 	return d, d.conclude(run.Phases)
-}
-
-// heard is the text of those of the messages that are not the model's own.
-func heard(messages []json.RawMessage) (string, error) {
-	var b strings.Builder
-	for _, m := range messages {
-		var head struct {
-			Role string `json:"role"`
-		}
-		if err := json.Unmarshal(m, &head); err != nil {
-			return "", fmt.Errorf("decode a message to the model: %w", err)
-		}
-		if head.Role == "user" || head.Role == "tool" {
-			b.Write(m)
-			b.WriteByte('\n')
-		}
-	}
-	return b.String(), nil
 }
 
 // conclude works the outcomes of the phases out.
@@ -249,7 +202,7 @@ func (d *Done) outcome(r *Row) (o Outcome, err error) {
 		return o, err
 	}
 	for _, text := range r.Texts {
-		if slices.ContainsFunc(d.heard, func(s string) bool { return strings.Contains(s, text) }) {
+		if slices.ContainsFunc(d.Requests, func(r llm.Request) bool { return strings.Contains(strings.Join(r.Heard, "\n"), text) }) {
 			o.Told = append(o.Told, text)
 		}
 	}

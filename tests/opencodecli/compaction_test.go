@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/opencodecli"
@@ -20,8 +20,8 @@ func TestCompactionIsWithinItsTurn(t *testing.T) {
 	t.Parallel()
 	cache, bin := opencodecli.Agent.Programs(t)
 	hookspan := scenario.Hookspan(bin)
-	script := mockllm.Script{Main: []mockllm.Turn{
-		{Text: "First.", Tools: []mockllm.ToolCall{bash("echo one")}, In: 99_500, Out: 10},
+	script := llm.Script{Main: []llm.Turn{
+		{Text: "First.", Calls: []llm.Call{bash("echo one")}, In: 99_500, Out: 10},
 		turn("Second.", bash("echo two")), turn("All done."),
 	}}
 	steps := []rig.Step{

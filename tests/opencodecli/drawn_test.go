@@ -5,24 +5,24 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/opencodecli"
 )
 
 // shell is a drawn command: what is forbidden fails by the plugin; a rule denies what is
 // secret.
-func shell(command string) mockllm.ToolCall {
+func shell(command string) llm.Call {
 	return bash(strings.ReplaceAll(command, drawn.Forbidden, "secret"))
 }
 
 // TestDrawnSessions puts opencode through sessions that are drawn at random.
 func TestDrawnSessions(t *testing.T) {
-	d := scenario.Drawn[mockllm.Script]{
+	d := scenario.Drawn{
 		Host: drawn.Host{Subagents: true}, Submit: opencode, Again: []string{"--continue"},
-		Script: drawn.Chat(&drawn.Forms[mockllm.ToolCall]{Unknown: mockllm.Call, Read: read, Shell: shell, Delegate: task}),
-		More:   map[string]string{"permission": secret},
+		Forms: drawn.Forms{Read: read, Shell: shell, Delegate: task},
+		More:  map[string]string{"permission": secret},
 	}
 	d.Say = func(s *drawn.Story, _ bool) {
 		// The program puts what has blanks between quotation marks.

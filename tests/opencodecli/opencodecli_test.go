@@ -13,30 +13,30 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/opencodecli"
 )
 
-func TestMain(m *testing.M) { opencodecli.Agent.Main(m) }
+func TestMain(m *testing.M) { rig.Main(m) }
 
-func bash(command string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "bash", Args: map[string]any{"command": command, "description": "does it"}}
+func bash(command string) llm.Call {
+	return llm.Call{Name: "bash", Args: map[string]any{"command": command, "description": "does it"}}
 }
 
-func task(description string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "task", Args: map[string]any{
+func task(description string) llm.Call {
+	return llm.Call{Name: "task", Args: map[string]any{
 		"subagent_type": "general", "description": description, "prompt": "look around the house",
 	}}
 }
 
-func read(name string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "read", Args: map[string]any{"filePath": rig.WordWorkspace + "/" + name}}
+func read(name string) llm.Call {
+	return llm.Call{Name: "read", Args: map[string]any{"filePath": rig.WordWorkspace + "/" + name}}
 }
 
-var turn = mockllm.Answer
+var turn = llm.Answer
 
 var ok, bad = scenario.OK, scenario.Bad
 
@@ -49,23 +49,23 @@ const secret = `{"bash": {"echo secret*": "deny"}}`
 
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
-func scenarios() map[string]scenario.Case[mockllm.Script] {
+func scenarios() map[string]scenario.Case {
 	const parallel = 8
-	calls, tools := scenario.Parallel(parallel, func(c string) mockllm.ToolCall { return bash("sleep 0.2; " + c) })
+	calls, tools := scenario.Parallel(parallel, func(c string) llm.Call { return bash("sleep 0.2; " + c) })
 	killed := opencode("start something long")
 	killed.Signal = &rig.Signal{Number: syscall.SIGKILL, When: rig.Condition{Mark: true}}
-	long := mockllm.Script{Main: []mockllm.Turn{
+	long := llm.Script{Main: []llm.Turn{
 		turn("Long.", bash("echo running > "+rig.WordMark+"; sleep 300")), turn("Never."),
 	}}
 	cut := []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []scenario.Tool{bad(cancelled, "")}}}
-	write := mockllm.ToolCall{Name: "write", Args: map[string]any{"filePath": rig.WordWorkspace + "/new.txt", "content": "made by the agent"}}
-	all := map[string]scenario.Case[mockllm.Script]{
+	write := llm.Call{Name: "write", Args: map[string]any{"filePath": rig.WordWorkspace + "/new.txt", "content": "made by the agent"}}
+	all := map[string]scenario.Case{
 		// One start of opencode takes seconds, so it meets much of what can happen to a call.
 		"tools, parallel, denied, second turn": {
 			More: map[string]string{"permission": secret},
-			Script: mockllm.Script{Main: []mockllm.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Three at once.", bash("echo one"), bash("echo worse >&2; exit 3"), write),
-				turn("Again.", read("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": 1}}, bash("echo forbidden"), bash("echo secret")),
+				turn("Again.", read("missing.txt"), llm.Call{Name: "no_such_tool", Args: map[string]any{"x": 1}}, bash("echo forbidden"), bash("echo secret")),
 				turn("All.", calls...),
 				turn("All done."),
 				turn("Read.", read("b.txt")),
@@ -81,12 +81,12 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			},
 		},
 		"subagent": {
-			Script: mockllm.Script{
-				Main: []mockllm.Turn{
+			Script: llm.Script{
+				Main: []llm.Turn{
 					turn("Delegate.", task("look around")),
 					turn("Delegated."),
 				},
-				Sub: []mockllm.Turn{turn("Sub looks.", bash("echo sub"), read("nope.txt")), turn("Sub done.")},
+				Sub: []llm.Turn{turn("Sub looks.", bash("echo sub"), read("nope.txt")), turn("Sub done.")},
 			},
 			Steps: []rig.Step{opencode("delegate it")}, Exits: []int{0},
 			Traces: []scenario.Trace{{Requests: 4, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{
@@ -95,16 +95,16 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 		},
 		"interrupted tool": {Script: long, Steps: []rig.Step{scenario.Interrupted(opencode("start something long"))}, Exits: []int{scenario.AnyCode}, Traces: cut, Unended: true, Leaves: true},
 		"provider error": {
-			Script: mockllm.Script{Main: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal", Type: "invalid_request_error"}}},
+			Script: llm.Script{Main: []llm.Turn{{HTTPError: 400}}},
 			Steps:  []rig.Step{opencode("never answered")}, Exits: []int{1},
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"}},
 		},
 	}
 	if proof.Soak() {
-		all["killed"] = scenario.Case[mockllm.Script]{Script: long, Steps: []rig.Step{killed}, Exits: []int{scenario.AnyCode}, Traces: cut, Unended: true, Leaves: true}
+		all["killed"] = scenario.Case{Script: long, Steps: []rig.Step{killed}, Exits: []int{scenario.AnyCode}, Traces: cut, Unended: true, Leaves: true}
 		// opencode exits at once.
-		all["unknown model"] = scenario.Case[mockllm.Script]{
-			Script: mockllm.Script{Main: []mockllm.Turn{turn("Never.")}},
+		all["unknown model"] = scenario.Case{
+			Script: llm.Script{Main: []llm.Turn{turn("Never.")}},
 			Steps:  []rig.Step{opencode("never asked", "--model", "mock/nope")}, Exits: []int{1},
 			Traces: []scenario.Trace{{Model: "nope", Outcome: otelmap.OutcomeFailed, Message: "Model not found"}}, Unended: true,
 		}
@@ -130,7 +130,7 @@ func TestPluginWithoutItsProgram(t *testing.T) {
 	for name, program := range programs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script := mockllm.Script{Main: []mockllm.Turn{turn("Run.", bash("seq 30000")), turn("All done.")}}
+			script := llm.Script{Main: []llm.Turn{turn("Run.", bash("seq 30000")), turn("All done.")}}
 			res := opencodecli.Agent.Try(t, cache, script, []rig.Step{opencode("do it")}, func(a *rig.Arena) error {
 				err := errors.Join(opencodecli.Agent.Settings(a, nil), a.InstallHookspan(t.Context(), bin, nil, "opencode"))
 				return cmp.Or(err, replaceProgram(a, program))

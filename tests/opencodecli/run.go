@@ -16,8 +16,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -28,8 +27,8 @@ var manifests embed.FS
 const version = "1.18.33" // what the lock file pins
 
 // Agent is opencode.
-var Agent = scenario.Agent[mockllm.Script]{
-	Name: "opencode", Word: "opencode", Host: "opencode", Version: version, Model: mockllm.Model, Asked: true, Beside: true,
+var Agent = scenario.Agent{
+	Name: "opencode", Word: "opencode", Host: "opencode", Version: version, Model: llm.Name, Asked: true, Beside: true,
 	Program: rig.Program{Name: "opencode", Manifest: manifests, Folder: "npm/opencode", Path: "opencode-linux-x64-baseline/bin/opencode", Args: []string{"run"}},
 	Env: map[string]string{
 		"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
@@ -39,18 +38,17 @@ var Agent = scenario.Agent[mockllm.Script]{
 		a.Env["RECORDS"] = a.Records
 		return a.Write(packages)
 	},
-	NewModel: mockllm.Scripted(mockllm.ByTask), Read: read, Settings: settings, Kept: ".config/opencode/plugin", Prompts: prompts, Known: counted,
+	Form: llm.Form{API: llm.Chat, LeadTool: "task"}, Read: read, Settings: settings, Kept: ".config/opencode/plugin", Prompts: prompts, Known: counted,
 	Again:  true,
-	Prices: map[string]scenario.Price{mockllm.Model: {Input: 3, CacheRead: 0.3, CacheWrite: 3.75, Output: 15}}, // as the settings have it
+	Prices: map[string]scenario.Price{llm.Name: {Input: 3, CacheRead: 0.3, CacheWrite: 3.75, Output: 15}}, // as the settings have it
 }
 
 // read gives the requests the ids of opencode's messages: each is one, in the same order.
-func read(script mockllm.Script, res *scenario.Result) error {
+func read(res *rig.Result) error {
 	bus, err := Bus(res.Arena)
 	if err != nil {
 		return err
 	}
-	res.Requests, err = script.Requests(res.Log, mockllm.Model)
 	messages := Messages(bus, "assistant")
 	for i := range min(len(res.Requests), len(messages)) {
 		res.Requests[i].ID = messages[i].Properties.Info.ID
@@ -60,7 +58,7 @@ func read(script mockllm.Script, res *scenario.Result) error {
 
 // counted leaves out what opencode never counts: the tokens of a request whose call was
 // cut off.
-func counted(_ *testing.T, _ *scenario.Result, got *rig.Trace, own []mockanthropic.Request, want []scenario.Tool) ([]mockanthropic.Request, []scenario.Tool) {
+func counted(_ *testing.T, _ *rig.Result, got *rig.Trace, own []llm.Request, want []scenario.Tool) ([]llm.Request, []scenario.Tool) {
 	if got.Outcome() == otelmap.OutcomeInterrupted && len(own) > 0 {
 		own = slices.Clone(own)
 		own[len(own)-1].Usage = nil
@@ -69,7 +67,7 @@ func counted(_ *testing.T, _ *scenario.Result, got *rig.Trace, own []mockanthrop
 }
 
 // prompts are those that opencode has published, without those of subagents.
-func prompts(t *testing.T, _ []rig.Recorded, res *scenario.Result) (list []scenario.Prompt) {
+func prompts(t *testing.T, _ []rig.Recorded, res *rig.Result) (list []scenario.Prompt) {
 	t.Helper()
 	bus, err := Bus(res.Arena)
 	if err != nil {
@@ -174,11 +172,11 @@ func settings(a *rig.Arena, more map[string]string) error {
 
 const userSettings = `{
   // nothing that leaves the machine
-  "autoupdate": false, "share": "disabled", "model": "mock/` + mockllm.Model + `", "small_model": "mock/` + mockllm.Model + `",
+  "autoupdate": false, "share": "disabled", "model": "mock/` + llm.Name + `", "small_model": "mock/` + llm.Name + `",
   "permission": %s,
   "provider": {"mock": {
     "npm": "@ai-sdk/openai-compatible", "name": "Mock", "options": {"baseURL": "` + rig.ModelURL + `/v1", "apiKey": "sk-mock"},
-    "models": {"` + mockllm.Model + `": {
+    "models": {"` + llm.Name + `": {
       "name": "Mock", "tool_call": true, "limit": {"context": 100000, "output": 8000},
       "cost": {"input": 3, "output": 15, "cache_read": 0.3, "cache_write": 3.75}
     }}

@@ -3,13 +3,14 @@ package qwencli_test
 import (
 	"testing"
 
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
+	"github.com/hookspan/hookspan/tests/internal/llm"
+	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/qwencli"
 )
 
-func delegate(mark string) mockllm.ToolCall {
+func delegate(mark string) llm.Call {
 	call := agent(drawn.Around)
 	call.Args["description"] = mark
 	return call
@@ -17,15 +18,15 @@ func delegate(mark string) mockllm.ToolCall {
 
 // TestDrawnSessions puts Qwen Code through sessions that are drawn at random.
 func TestDrawnSessions(t *testing.T) {
-	qwencli.Agent.Draw(t, &scenario.Drawn[mockllm.Script]{
+	qwencli.Agent.Draw(t, &scenario.Drawn{
 		Host: drawn.Host{Subagents: true}, Submit: qwen, Again: []string{"--continue"},
-		Script: drawn.Chat(&drawn.Forms[mockllm.ToolCall]{Unknown: mockllm.Call, Read: read, Shell: shell, Delegate: delegate}),
-		More:   map[string]string{"PreToolUse": denies}, Adjust: forgetLost,
+		Forms: drawn.Forms{Read: read, Shell: shell, Delegate: delegate},
+		More:  map[string]string{"PreToolUse": denies}, Adjust: forgetLost,
 	})
 }
 
 // forgetLost takes the texts out of a session that Qwen Code itself has lost.
-func forgetLost(t *testing.T, s *drawn.Session, res *scenario.Result) {
+func forgetLost(t *testing.T, s *drawn.Session, res *rig.Result) {
 	t.Helper()
 	for _, r := range res.Requests {
 		for i, c := range r.Calls {

@@ -5,29 +5,29 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/qwencli"
 )
 
-func TestMain(m *testing.M) { qwencli.Agent.Main(m) }
+func TestMain(m *testing.M) { rig.Main(m) }
 
-func shell(command string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "run_shell_command", Args: map[string]any{"command": command, "is_background": false}}
+func shell(command string) llm.Call {
+	return llm.Call{Name: "run_shell_command", Args: map[string]any{"command": command, "is_background": false}}
 }
 
-func read(name string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "read_file", Args: map[string]any{"file_path": rig.WordWorkspace + "/" + name}}
+func read(name string) llm.Call {
+	return llm.Call{Name: "read_file", Args: map[string]any{"file_path": rig.WordWorkspace + "/" + name}}
 }
 
-func agent(prompt string) mockllm.ToolCall {
-	return mockllm.ToolCall{Name: "agent", Args: map[string]any{
+func agent(prompt string) llm.Call {
+	return llm.Call{Name: "agent", Args: map[string]any{
 		"subagent_type": "general-purpose", "description": "look around", "prompt": prompt, "run_in_background": false,
 	}}
 }
 
-var turn = mockllm.Answer
+var turn = llm.Answer
 
 var ok, bad = scenario.OK, scenario.Bad
 
@@ -40,19 +40,19 @@ const denies = scenario.Deny + "echo '{}'"
 
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
-func scenarios() map[string]scenario.Case[mockllm.Script] {
+func scenarios() map[string]scenario.Case {
 	const parallel = 8
-	calls, tools := scenario.Parallel(parallel, func(c string) mockllm.ToolCall { return shell("sleep 0.2; " + c) })
-	write := mockllm.ToolCall{Name: "write_file", Args: map[string]any{"file_path": rig.WordWorkspace + "/new.txt", "content": "made by the agent"}}
-	return map[string]scenario.Case[mockllm.Script]{
+	calls, tools := scenario.Parallel(parallel, func(c string) llm.Call { return shell("sleep 0.2; " + c) })
+	write := llm.Call{Name: "write_file", Args: map[string]any{"file_path": rig.WordWorkspace + "/new.txt", "content": "made by the agent"}}
+	return map[string]scenario.Case{
 		// A start of Qwen Code takes seconds, so one meets much of what can happen to a call.
 		"tools, parallel, denied, second turn": {
 			More: map[string]string{
 				"PreToolUse": denies,
 			},
-			Script: mockllm.Script{Main: []mockllm.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Three at once.", shell("echo one"), shell("echo worse >&2; exit 3"), write),
-				turn("Again.", read("missing.txt"), mockllm.ToolCall{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
+				turn("Again.", read("missing.txt"), llm.Call{Name: "no_such_tool", Args: map[string]any{"x": "y"}}),
 				turn("Two.", shell("echo forbidden"), shell("echo good")),
 				turn("All.", calls...),
 				turn("All done."),
@@ -72,9 +72,9 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			},
 		},
 		"subagent": {
-			Script: mockllm.Script{
-				Main: []mockllm.Turn{turn("Delegate.", agent("look around the house")), turn("Delegated.")},
-				Sub:  []mockllm.Turn{turn("Sub looks.", shell("echo sub"), read("nope.txt")), turn("Sub done.")},
+			Script: llm.Script{
+				Main: []llm.Turn{turn("Delegate.", agent("look around the house")), turn("Delegated.")},
+				Sub:  []llm.Turn{turn("Sub looks.", shell("echo sub"), read("nope.txt")), turn("Sub done.")},
 			},
 			Steps: []rig.Step{qwen("delegate it")}, Exits: []int{0},
 			Hooks: map[string]int{
@@ -87,7 +87,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 		},
 		"blocked stop": {
 			More: map[string]string{"Stop": scenario.BlockOnce + "echo '{}'"},
-			Script: mockllm.Script{Main: []mockllm.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("First answer."), turn("Going on.", shell("echo more")), turn("Second answer."),
 			}},
 			Steps: []rig.Step{qwen("do all of it")}, Exits: []int{0},
@@ -97,7 +97,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			}},
 		},
 		"interrupted tool": {
-			Script: mockllm.Script{Main: []mockllm.Turn{
+			Script: llm.Script{Main: []llm.Turn{
 				turn("Long.", shell(scenario.Long)), turn("Never."),
 			}},
 			Steps: []rig.Step{scenario.Interrupted(qwen("start something long"))}, Exits: []int{-1},
@@ -105,7 +105,7 @@ func scenarios() map[string]scenario.Case[mockllm.Script] {
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []scenario.Tool{bad(cancelled, "")}}},
 		},
 		"provider error": {
-			Script: mockllm.Script{Main: []mockllm.Turn{{HTTPError: 400, Message: "scripted refusal"}}},
+			Script: llm.Script{Main: []llm.Turn{{HTTPError: 400}}},
 			Steps:  []rig.Step{qwen("never answered")}, Exits: []int{1},
 			Hooks:  map[string]int{"SessionStart": 1, "UserPromptSubmit": 1},
 			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"}},
@@ -123,5 +123,5 @@ func TestScenarios(t *testing.T) {
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.
 func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
-	qwencli.Agent.RemovedDisturbsNothing(t, mockllm.Script{Main: []mockllm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, qwen("run it"), 2)
+	qwencli.Agent.RemovedDisturbsNothing(t, llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, qwen("run it"), 2)
 }

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
@@ -25,33 +24,17 @@ const (
 )
 
 // Agent is Qwen Code.
-var Agent = scenario.Agent[mockllm.Script]{
+var Agent = scenario.Agent{
 	Name: "Qwen Code", Word: "qwen", Host: "qwen-code", Version: version, Model: model, Asked: true,
 	Program: rig.Program{Name: "qwen", Manifest: manifests, Folder: "npm/qwen", Path: "@qwen-code/qwen-code/cli-entry.js", Node: true},
 	Env: map[string]string{
 		"OPENAI_BASE_URL": rig.ModelURL + "/v1", "OPENAI_API_KEY": "sk-mock", "OPENAI_MODEL": model, "QWEN_CODE_NO_RELAUNCH": "true",
 	},
-	NewModel: mockllm.Scripted(part), Read: read, Settings: settings, Kept: ".qwen/settings.json", Known: asTold,
+	// It offers a goal to the lead agent alone, and agents to all but its own, in the background.
+	Form: llm.Form{API: llm.Chat, LeadTool: "get_goal", SubTool: "agent"}, Settings: settings, Kept: ".qwen/settings.json", Known: asTold,
 	Prompts:   scenario.Submitted("UserPromptSubmit", "session_id", "prompt_id", "submitted_prompt"),
 	Uncounted: []string{"PostToolBatch"}, // as many as Qwen Code makes of the calls
 	// No list has the prices of Qwen's models.
-}
-
-// part returns the part of the script that answers a request: Qwen Code offers a goal
-// to the lead agent alone, and agents to all but its own, in the background.
-func part(tools []string) string {
-	switch {
-	case slices.Contains(tools, "get_goal"):
-		return mockanthropic.PartMain
-	case slices.Contains(tools, "agent"):
-		return mockanthropic.PartSub
-	}
-	return ""
-}
-
-func read(script mockllm.Script, res *scenario.Result) (err error) {
-	res.Requests, err = script.Requests(res.Log, model)
-	return err
 }
 
 // settings writes the user's settings, with a comment, and those of the project.
@@ -74,13 +57,13 @@ const userSettings = `{
 
 // asTold leaves out the texts that Qwen Code itself has lost: on a busy machine it
 // misses the output of a command that ends at once, and tells the model of none.
-func asTold(t *testing.T, res *scenario.Result, _ *rig.Trace, requests []mockanthropic.Request, want []scenario.Tool) ([]mockanthropic.Request, []scenario.Tool) {
+func asTold(t *testing.T, res *rig.Result, _ *rig.Trace, requests []llm.Request, want []scenario.Tool) ([]llm.Request, []scenario.Tool) {
 	t.Helper()
 	want = slices.Clone(want)
 	i := 0
 	for _, r := range requests {
 		for _, c := range r.Calls {
-			command, _ := c.Input["command"].(string)
+			command, _ := c.Args["command"].(string)
 			if i < len(want) && Lost(t, &c, command, want[i].Text) {
 				want[i].Text = ""
 			}
@@ -91,11 +74,11 @@ func asTold(t *testing.T, res *scenario.Result, _ *rig.Trace, requests []mockant
 }
 
 // Lost reports that the model was told of a call without a text. It is told the command, too.
-func Lost(t *testing.T, c *mockanthropic.ToolCall, command, text string) bool {
+func Lost(t *testing.T, c *llm.Call, command, text string) bool {
 	t.Helper()
-	if c.Told == nil || strings.Contains(strings.ReplaceAll(*c.Told, cmp.Or(command, "\x00"), ""), text) {
+	if c.Result == nil || strings.Contains(strings.ReplaceAll(c.Result.Text, cmp.Or(command, "\x00"), ""), text) {
 		return false
 	}
-	t.Logf("Qwen Code has lost the output of %s: %q", c.ID, *c.Told)
+	t.Logf("Qwen Code has lost the output of %s: %q", c.ID, c.Result.Text)
 	return true
 }

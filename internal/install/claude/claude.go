@@ -32,6 +32,7 @@ func (in Installer) spec() *settings.Spec {
 			"darwin": "/Library/Application Support/ClaudeCode", "windows": `C:\Program Files\ClaudeCode`, "linux": "/etc/claude-code",
 		},
 		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json", ManagedHooks: "managed-settings.d/50-hookspan.json",
+		Note:   "VS Code's Local agent and Cursor run them, too, and are recorded (not run).",
 		Events: events(), Version: askVersion, ExecSince: settings.Version{2, 1, 139}, Off: off,
 	}
 	if in.ManagedDir != "" {

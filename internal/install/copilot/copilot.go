@@ -50,7 +50,7 @@ shows it. Your other hooks and settings stay as they are. hookspan uninstall
 copilot removes the file.
 
 Copilot denies a call if a hook of it fails. These hooks never fail, even if hookspan is
-gone.`,
+gone. VS Code's Local agent runs them, too, and is recorded (not run).`,
 		Flags: map[string]string{"force": "rewrite hookspan entries that were edited"},
 	}
 }

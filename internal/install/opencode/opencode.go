@@ -40,6 +40,9 @@ const (
 //go:embed plugin.js
 var source string
 
+// agent is what is known of opencode.
+func agent() hook.Agent { return hook.AgentOf(hook.HostOpencode) }
+
 // Installer is the install.Installer of opencode.
 type Installer struct{}
 
@@ -93,13 +96,13 @@ func userSite(sys install.System) site {
 	if named := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(named) {
 		dir = filepath.Join(named, "opencode")
 	}
-	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: install.ScopeUser, Readers: "opencode, all your projects"}, dir}
+	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: install.ScopeUser, Readers: agent().Name + ", all your projects"}, dir}
 }
 
 func projectSite(project string) site {
 	dir := filepath.Join(project, ".opencode")
 	return site{install.Place{
-		Path: filepath.Join(dir, "plugin"), Kind: install.ScopeProject, Project: project, Readers: "opencode, this project",
+		Path: filepath.Join(dir, "plugin"), Kind: install.ScopeProject, Project: project, Readers: agent().Name + ", this project",
 	}, dir}
 }
 
@@ -132,13 +135,13 @@ func sites(sys install.System, m *install.Manifest, o install.Options) ([]site, 
 		all = append(all, projectSite(project))
 	}
 	for _, r := range m.Settings {
-		if r.Agent != hook.AgentOf(hook.HostOpencode).Argument() || slices.ContainsFunc(all, func(s site) bool { return s.Place.Path == filepath.Dir(r.Path) }) {
+		if r.Agent != agent().Argument() || slices.ContainsFunc(all, func(s site) bool { return s.Place.Path == filepath.Dir(r.Path) }) {
 			continue
 		}
 		s := site{r.Place(), filepath.Dir(filepath.Dir(r.Path))}
 		s.Place.Path, s.Place.Readers = filepath.Dir(r.Path), "of an earlier install"
 		if r.Project != "" {
-			s.Place.Readers = "opencode, in " + r.Project
+			s.Place.Readers = agent().Name + ", in " + r.Project
 		}
 		all = append(all, s)
 	}
@@ -190,7 +193,7 @@ func (Installer) Plan(_ context.Context, sys install.System, o install.Options) 
 	if a.Op.Writes() || a.Op == install.OpKeep {
 		p.Before = func(m *install.Manifest) {
 			m.Settings.Add(install.Record{
-				Agent: hook.AgentOf(hook.HostOpencode).Argument(), Path: s.file(), Scope: s.Place.Kind, Project: s.Place.Project,
+				Agent: agent().Argument(), Path: s.file(), Scope: s.Place.Kind, Project: s.Place.Project,
 				Created: install.MissingDirs(s.Place.Path), CreatedFile: a.Op == install.OpCreate,
 			})
 		}

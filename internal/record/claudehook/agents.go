@@ -7,18 +7,25 @@ import (
 	"github.com/hookspan/hookspan/hook/claude"
 	"github.com/hookspan/hookspan/hook/codex"
 	"github.com/hookspan/hookspan/hook/copilot"
+	"github.com/hookspan/hookspan/hook/cursor"
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
+	"github.com/hookspan/hookspan/hook/vscode"
 	"github.com/hookspan/hookspan/internal/record"
 )
 
 // Agents returns the agents that start the program, Claude Code first. getenv reads the
 // environment in which the program was started.
 func Agents(getenv func(string) string) []record.Agent {
+	// VS Code and Cursor run the hooks of the others, and have none for themselves.
+	guests := []record.Agent{
+		{Facts: hook.AgentOf(hook.HostVSCode), Peek: vscode.Protocol.PeekIn(getenv)},
+		{Facts: hook.AgentOf(hook.HostCursor), Peek: cursor.Protocol.PeekIn(getenv)},
+	}
 	return []record.Agent{
 		{
-			Facts: hook.AgentOf(hook.HostClaude), Peek: claude.PeekIn(getenv), Silence: claude.Silence,
+			Facts: hook.AgentOf(hook.HostClaude), Peek: claude.PeekIn(getenv), Silence: claude.Silence, Guests: guests,
 			// The folder a hook runs in follows the model's cd, this does not.
 			ProjectVariable: "CLAUDE_PROJECT_DIR",
 		},
@@ -28,7 +35,7 @@ func Agents(getenv func(string) string) []record.Agent {
 		},
 		{Facts: hook.AgentOf(hook.HostCodex), Peek: codex.Protocol.PeekIn(getenv), Silence: claude.Silence},
 		{Facts: hook.AgentOf(hook.HostGemini), Peek: gemini.Protocol.PeekIn(getenv), Silence: claude.Silence, ProjectVariable: "GEMINI_PROJECT_DIR"},
-		{Facts: hook.AgentOf(hook.HostCopilot), Peek: copilot.Peek, ProjectVariable: "COPILOT_PROJECT_DIR"},
+		{Facts: hook.AgentOf(hook.HostCopilot), Peek: copilot.PeekIn(getenv), Guests: guests, ProjectVariable: "COPILOT_PROJECT_DIR"},
 		{Facts: hook.AgentOf(hook.HostOpencode), Peek: opencode.Peek, StreamEnded: opencode.StreamEnded},
 	}
 }

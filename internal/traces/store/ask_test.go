@@ -18,22 +18,22 @@ func asked(t *testing.T) (*Store, string, string) {
 	t.Helper()
 	s := open(t)
 	first := clineTrace()
-	upload(t, s, first.messages())
+	upload(t, s, first.Messages())
 	b := newBuild("asked")
 	const day = 24 * time.Hour
-	b.add(-1, "invoke_agent claude-code", 2*day, 2*day+time.Minute,
+	b.Add(-1, "invoke_agent claude-code", 2*day, 2*day+time.Minute,
 		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, "claude-code"),
 		str(otelmap.KeyConversationID, "b7c1"), str(otelmap.KeyOutcome, otelmap.OutcomeFailed),
 		str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "日本語のテスト Überprüfung")), str(otelmap.KeyRequestModel, "claude-opus-4-1-20250805"),
 		str(otelmap.KeyWorkingDirectory, "/home/dev/shop-api/web"),
 		num(otelmap.KeyInputTokens, 100), num(otelmap.KeyOutputTokens, 10))
-	b.tool(1, "Bash", `{"command":"cd web && go test ./...\nsay \"done\""}`, 2*day+time.Second, 2*day+3*time.Second)
-	b.event(2, otelmap.EventHook, 2*day+time.Second,
+	b.Tool(1, "Bash", `{"command":"cd web && go test ./...\nsay \"done\""}`, 2*day+time.Second, 2*day+3*time.Second)
+	b.Event(2, otelmap.EventHook, 2*day+time.Second,
 		str(otelmap.KeyHookEvent, "PreToolUse"), str(otelmap.KeyHookTool, "Bash"), str(otelmap.KeyHookCommand, "guard.sh"),
 		str(otelmap.KeyHookStatus, "ok"), str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, "not on Friday"),
 		num(otelmap.KeyHookDuration, 12))
-	upload(t, s, b.messages())
-	return s, first.traceID(), b.traceID()
+	upload(t, s, b.Messages())
+	return s, traceID(first), traceID(b)
 }
 
 func TestFilter(t *testing.T) {

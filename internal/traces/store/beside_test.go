@@ -19,8 +19,8 @@ func TestAnotherProgramReadsTheStore(t *testing.T) {
 	store := func() {
 		t.Helper()
 		b := newBuild(fmt.Sprint("task ", stored))
-		b.root("task", otelmap.OutcomeCompleted, time.Second)
-		upload(t, s, b.messages())
+		b.Root("task", otelmap.OutcomeCompleted, time.Second)
+		upload(t, s, b.Messages())
 		stored++
 	}
 	sound := func(after string) {

@@ -122,8 +122,8 @@ func TestRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 		},
 		"change": func(s *Store, _ string) error {
 			b := newBuild("to go")
-			b.root("another task", otelmap.OutcomeCompleted, time.Second)
-			err := s.UploadTraces(t.Context(), b.messages())
+			b.Root("another task", otelmap.OutcomeCompleted, time.Second)
+			err := s.UploadTraces(t.Context(), b.Messages())
 			return errors.Join(err, s.shrink(t.Context()))
 		},
 	} {
@@ -132,16 +132,16 @@ func TestRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 			s := open(t)
 			secret := prose(r, 200)
 			old := newBuild("to go")
-			old.root(secret, otelmap.OutcomeCompleted, time.Second)
-			old.last().StartTimeUnixNano, old.last().EndTimeUnixNano = nano(-3*time.Hour), nano(-2*time.Hour)
+			old.Root(secret, otelmap.OutcomeCompleted, time.Second)
+			old.Last().StartTimeUnixNano, old.Last().EndTimeUnixNano = nano(-3*time.Hour), nano(-2*time.Hour)
 			s.Now = func() time.Time { return at(-2 * time.Hour) }
-			upload(t, s, old.messages())
+			upload(t, s, old.Messages())
 			s.Now = func() time.Time { return t0 }
 			var all []*tracepb.ResourceSpans
 			for i := range 300 {
 				b := newBuild(fmt.Sprint("stays ", i))
-				b.root(prose(r, 100), otelmap.OutcomeCompleted, time.Second)
-				all = append(all, b.messages()...)
+				b.Root(prose(r, 100), otelmap.OutcomeCompleted, time.Second)
+				all = append(all, b.Messages()...)
 			}
 			upload(t, s, all)
 			if left, err := s.Index(t.Context(), 0); left != 0 || err != nil {
@@ -154,7 +154,7 @@ func TestRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 			if lasting(onDisk(t, s), words) == 0 {
 				t.Fatal("the words are not where the test looks")
 			}
-			if err := remove(s, old.traceID()); err != nil {
+			if err := remove(s, traceID(old)); err != nil {
 				t.Fatal(err)
 			}
 			if left := lasting(onDisk(t, s), words); left > 0 {
@@ -188,9 +188,9 @@ func TestManyRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 			var all []*tracepb.ResourceSpans
 			for _, b := range gone {
 				other := *b
-				other.spans = nil
-				other.root("another task", otelmap.OutcomeCompleted, time.Second)
-				all = append(all, other.messages()...)
+				other.Spans = nil
+				other.Root("another task", otelmap.OutcomeCompleted, time.Second)
+				all = append(all, other.Messages()...)
 			}
 			err := s.UploadTraces(context.Background(), all)
 			if err == nil {
@@ -210,8 +210,8 @@ func TestManyRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 				defer func() { upload(t, s, all) }()
 				for i := range n {
 					b, text := newBuild(fmt.Sprint(name, i)), prose(r, long)
-					b.root(text, otelmap.OutcomeCompleted, time.Second)
-					all = append(all, b.messages()...)
+					b.Root(text, otelmap.OutcomeCompleted, time.Second)
+					all = append(all, b.Messages()...)
 					if name == "stays" {
 						kept = text
 					} else {
@@ -250,7 +250,7 @@ func TestManyRemovedWordsAreGoneFromTheDisk(t *testing.T) {
 func deleteBuilds(s *Store, gone []*build) error {
 	var ids []string
 	for _, b := range gone {
-		ids = append(ids, b.traceID())
+		ids = append(ids, traceID(b))
 	}
 	_, err := s.Delete(context.Background(), ids)
 	return err
@@ -260,11 +260,11 @@ func deleteBuilds(s *Store, gone []*build) error {
 func TestCancelledIndexLeavesNoLock(t *testing.T) {
 	s := open(t)
 	b := newBuild("large")
-	b.root("task", otelmap.OutcomeCompleted, time.Second)
+	b.Root("task", otelmap.OutcomeCompleted, time.Second)
 	for i := range indexBatch {
-		b.tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
+		b.Tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
 	}
-	upload(t, s, b.messages())
+	upload(t, s, b.Messages())
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
@@ -291,18 +291,18 @@ func TestCancelledIndexLeavesNoLock(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("a cancelled transaction waits for itself")
 	}
-	upload(t, s, clineTrace().messages())
+	upload(t, s, clineTrace().Messages())
 }
 
 func TestIndexAddsWhatWaits(t *testing.T) {
 	s := open(t)
 	b := newBuild("large")
-	b.root("task", otelmap.OutcomeCompleted, time.Second)
+	b.Root("task", otelmap.OutcomeCompleted, time.Second)
 	for i := range indexBatch + 10 {
-		b.tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
+		b.Tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
 	}
-	upload(t, s, b.messages())
-	upload(t, s, clineTrace().messages())
+	upload(t, s, b.Messages())
+	upload(t, s, clineTrace().Messages())
 	if left, err := s.Index(t.Context(), 1); err != nil || left == 0 {
 		t.Errorf("%d left, %v, want some after the shortest time", left, err)
 	}
@@ -325,7 +325,7 @@ func TestIndexAddsWhatWaits(t *testing.T) {
 
 func TestSearchNamesWhatIsNotIndexed(t *testing.T) {
 	s := open(t)
-	upload(t, s, clineTrace().messages())
+	upload(t, s, clineTrace().Messages())
 	// Another process holds the lock.
 	other := openAt(t, s.path)
 	tx, err := other.db.BeginTx(t.Context(), nil)
@@ -350,12 +350,12 @@ func FuzzSearch(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = s.Close() })
-	upload(f, s, clineTrace().messages())
+	upload(f, s, clineTrace().Messages())
 	f.Fuzz(func(t *testing.T, text string) {
 		b := newBuild("fuzz")
-		b.root(text, otelmap.OutcomeCompleted, time.Second)
-		upload(t, s, b.messages())
-		hits, err := s.Search(t.Context(), Filter{Trace: b.traceID(), Text: `"` + strings.ReplaceAll(text, `"`, " ") + `"`})
+		b.Root(text, otelmap.OutcomeCompleted, time.Second)
+		upload(t, s, b.Messages())
+		hits, err := s.Search(t.Context(), Filter{Trace: traceID(b), Text: `"` + strings.ReplaceAll(text, `"`, " ") + `"`})
 		if errors.Is(err, ErrText) {
 			return
 		}

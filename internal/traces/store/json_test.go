@@ -18,13 +18,13 @@ import (
 
 func TestTraceJSONGolden(t *testing.T) {
 	b := newBuild("json")
-	root := b.root("Compare a < b & c", otelmap.OutcomeFailed, time.Second, usageAttrs(10, 2, 3, 0.5)...)
-	b.fail(otelmap.ErrorRun, "it broke")
-	b.tool(root, "read_file", `{"path":"a"}`, 0, time.Second)
-	b.chat(root, 0, time.Second)
-	messages := b.request(b.spans[:2]...)
-	b.version = "other"
-	tr := stored(t, append(messages, b.request(b.last())...))
+	root := b.Root("Compare a < b & c", otelmap.OutcomeFailed, time.Second, usageAttrs(10, 2, 3, 0.5)...)
+	b.Fail(otelmap.ErrorRun, "it broke")
+	b.Tool(root, "read_file", `{"path":"a"}`, 0, time.Second)
+	b.Chat(root, 0, time.Second)
+	messages := b.Request(b.Spans[:2]...)
+	b.Version = "other"
+	tr := stored(t, append(messages, b.Request(b.Last())...))
 	for name, v := range map[string]any{"pointer": tr, "value": *tr} {
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
@@ -38,7 +38,7 @@ func TestTraceJSONGolden(t *testing.T) {
 }
 
 func TestTraceJSONHoldsEverySpan(t *testing.T) {
-	tr := stored(t, clineTrace().messages())
+	tr := stored(t, clineTrace().Messages())
 	doc, err := json.Marshal(tr)
 	if err != nil {
 		t.Fatal(err)

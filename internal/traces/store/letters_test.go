@@ -12,9 +12,9 @@ import (
 func TestLettersOfAnotherVersion(t *testing.T) {
 	s := open(t)
 	b := newBuild("letters")
-	root := b.root("task", otelmap.OutcomeCompleted, time.Second)
-	b.tool(root, "read_file", `{"path":"grün.txt"}`, 0, time.Millisecond)
-	upload(t, s, b.messages())
+	root := b.Root("task", otelmap.OutcomeCompleted, time.Second)
+	b.Tool(root, "read_file", `{"path":"grün.txt"}`, 0, time.Millisecond)
+	upload(t, s, b.Messages())
 	if _, err := s.Index(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestLettersOfAnotherVersion(t *testing.T) {
 // tables of letters.
 func TestLettersDoNotKeepFromReading(t *testing.T) {
 	s := open(t)
-	upload(t, s, ownTrace("a").messages())
+	upload(t, s, ownTrace("a").Messages())
 	if _, err := s.db.ExecContext(t.Context(), `UPDATE letters SET version = 'Unicode 1.0'`); err != nil {
 		t.Fatal(err)
 	}
@@ -78,12 +78,12 @@ func TestLettersDoNotKeepFromReading(t *testing.T) {
 func TestLettersThatChangeWhileTheStoreIsOpen(t *testing.T) {
 	task := func(path string) *build {
 		b := newBuild("letters")
-		root := b.root("task", otelmap.OutcomeCompleted, time.Second)
-		b.tool(root, "read_file", `{"path":"`+path+`"}`, 0, time.Millisecond)
+		root := b.Root("task", otelmap.OutcomeCompleted, time.Second)
+		b.Tool(root, "read_file", `{"path":"`+path+`"}`, 0, time.Millisecond)
 		return b
 	}
 	for name, change := range map[string]func(*Store) error{
-		"replace": func(s *Store) error { return s.UploadTraces(t.Context(), task("new.txt").messages()) },
+		"replace": func(s *Store) error { return s.UploadTraces(t.Context(), task("new.txt").Messages()) },
 		"delete": func(s *Store) error {
 			list, err := s.List(t.Context(), Filter{})
 			if err == nil {
@@ -92,13 +92,13 @@ func TestLettersThatChangeWhileTheStoreIsOpen(t *testing.T) {
 			return err
 		},
 		"add": func(s *Store) error {
-			upload(t, s, ownTrace("a").messages())
+			upload(t, s, ownTrace("a").Messages())
 			_, err := s.Index(t.Context(), 0)
 			return err
 		},
 	} {
 		s := open(t)
-		upload(t, s, task("grün.txt").messages())
+		upload(t, s, task("grün.txt").Messages())
 		if _, err := s.Index(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}

@@ -15,15 +15,15 @@ import (
 func TestMessagesAreTheSpansOfTheTrace(t *testing.T) {
 	s := open(t)
 	b := newBuild("messages")
-	b.root("task", otelmap.OutcomeCompleted, 9*time.Second)
-	b.tool(1, "Read", `{"path":"a"}`, 0, time.Second)
-	b.tool(1, "Read", `{"path":"b"}`, 0, time.Second)
-	upload(t, s, clineTrace().messages())
-	upload(t, s, b.messages())
+	b.Root("task", otelmap.OutcomeCompleted, 9*time.Second)
+	b.Tool(1, "Read", `{"path":"a"}`, 0, time.Second)
+	b.Tool(1, "Read", `{"path":"b"}`, 0, time.Second)
+	upload(t, s, clineTrace().Messages())
+	upload(t, s, b.Messages())
 	read := func() (numbers []int64, spans []*tracepb.Span) {
 		t.Helper()
 		var sum Summary
-		err := s.Messages(t.Context(), b.traceID(), func(found Summary) { sum = found }, func(number int64, message []byte) error {
+		err := s.Messages(t.Context(), traceID(b), func(found Summary) { sum = found }, func(number int64, message []byte) error {
 			span := new(tracepb.Span)
 			numbers, spans = append(numbers, number), append(spans, span)
 			return proto.Unmarshal(message, span)
@@ -35,17 +35,17 @@ func TestMessagesAreTheSpansOfTheTrace(t *testing.T) {
 	}
 	numbers, spans := read()
 	for i, span := range spans {
-		if !proto.Equal(span, b.spans[i]) {
-			t.Errorf("span %d is %v, want %v", i, span, b.spans[i])
+		if !proto.Equal(span, b.Spans[i]) {
+			t.Errorf("span %d is %v, want %v", i, span, b.Spans[i])
 		}
 	}
 	got, err := s.Spans(t.Context(), []int64{numbers[2], 5, numbers[0]})
-	if err != nil || len(got) != 3 || !proto.Equal(got[0], b.spans[2]) || got[1] != nil || !proto.Equal(got[2], b.spans[0]) {
+	if err != nil || len(got) != 3 || !proto.Equal(got[0], b.Spans[2]) || got[1] != nil || !proto.Equal(got[2], b.Spans[0]) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	// A span that is stored again has another number.
-	b.spans[0].Name = "changed"
-	upload(t, s, b.messages())
+	b.Spans[0].Name = "changed"
+	upload(t, s, b.Messages())
 	if got, err = s.Spans(t.Context(), numbers); err != nil || got[0] != nil || got[1] == nil {
 		t.Errorf("got %v, %v after an upload", got, err)
 	}
@@ -58,7 +58,7 @@ func TestMessagesAreTheSpansOfTheTrace(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
-	err = s.Messages(ctx, b.traceID(), func(Summary) { cancel() }, func(int64, []byte) error { n++; return nil })
+	err = s.Messages(ctx, traceID(b), func(Summary) { cancel() }, func(int64, []byte) error { n++; return nil })
 	if !errors.Is(err, context.Canceled) || n > 1 {
 		t.Errorf("%d spans after the context ended, %v", n, err)
 	}

@@ -26,7 +26,7 @@ func drawTrace(t *rapid.T, n int) *build {
 		return time.Duration(rapid.IntRange(0, 100_000).Draw(t, label)) * time.Millisecond
 	}
 	usage := func() {
-		s := b.last()
+		s := b.Last()
 		if rapid.Bool().Draw(t, "usage") {
 			s.Attributes = append(s.Attributes,
 				num(otelmap.KeyInputTokens, int64(rapid.IntRange(0, 1000).Draw(t, "in"))),
@@ -41,7 +41,7 @@ func drawTrace(t *rapid.T, n int) *build {
 	}
 	root := -1
 	if rapid.IntRange(0, 9).Draw(t, "root") > 0 {
-		root = b.add(-1, "invoke_agent", from, from+ms("took"),
+		root = b.Add(-1, "invoke_agent", from, from+ms("took"),
 			str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, pick("host", "cline", "claude-code")),
 			str(otelmap.KeyConversationID, pick("session", "a1", "a2", "b1")), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, text())),
 			str(otelmap.KeyOutcome, pick("outcome", otelmap.OutcomeCompleted, otelmap.OutcomeFailed, otelmap.OutcomeAbandoned)),
@@ -52,27 +52,27 @@ func drawTrace(t *rapid.T, n int) *build {
 	for i := range rapid.IntRange(0, 6).Draw(t, "spans") {
 		switch pick("kind", "tool", "tool", "chat", "other") {
 		case "tool":
-			b.tool(root, pick("tool", "Bash", "Read", "edit"), pick("arguments", `{"command":"go test"}`, `{"command":"npm"}`, `{}`), from, from+ms("call"))
+			b.Tool(root, pick("tool", "Bash", "Read", "edit"), pick("arguments", `{"command":"go test"}`, `{"command":"npm"}`, `{}`), from, from+ms("call"))
 			if kind := pick("status", "", "", otelmap.ErrorTool, otelmap.ErrorToolDenied, otelmap.ErrorToolUnfinished); kind != "" {
-				b.fail(kind, text())
+				b.Fail(kind, text())
 			}
 		case "chat":
-			b.chat(root, from, from+ms("request"))
-			b.last().Attributes[1] = str(otelmap.KeyRequestModel, pick("model", "m-one", "m-four", ""))
+			b.Chat(root, from, from+ms("request"))
+			b.Last().Attributes[1] = str(otelmap.KeyRequestModel, pick("model", "m-one", "m-four", ""))
 			usage()
 		default:
-			b.add(root, text(), from, from+ms("other"))
+			b.Add(root, text(), from, from+ms("other"))
 		}
 		if rapid.IntRange(0, 3).Draw(t, "hook") == 0 {
-			b.event(len(b.spans), otelmap.EventHook, from+time.Duration(i),
+			b.Event(len(b.Spans), otelmap.EventHook, from+time.Duration(i),
 				str(otelmap.KeyHookCommand, pick("hook", "x.sh", "y.sh")), str(otelmap.KeyHookTool, pick("tool", "Bash", "")),
 				str(otelmap.KeyHookStatus, pick("status", "ok", "error", "timeout")),
 				str(otelmap.KeyHookDecision, pick("decision", "", "deny", "allow")),
 				str(otelmap.KeyHookReason, text()), num(otelmap.KeyHookDuration, int64(rapid.IntRange(0, 50).Draw(t, "ms"))))
 		}
 	}
-	if len(b.spans) == 0 {
-		b.add(-1, "alone", from, from)
+	if len(b.Spans) == 0 {
+		b.Add(-1, "alone", from, from)
 	}
 	return b
 }
@@ -123,13 +123,13 @@ func TestAnswersEqualThoseFromTheSpans(t *testing.T) {
 		}
 		for i := range rapid.IntRange(0, 8).Draw(rt, "traces") {
 			b := drawTrace(rt, i)
-			cut := rapid.IntRange(0, len(b.spans)).Draw(rt, "cut")
-			for _, spans := range [][]*tracepb.Span{b.spans[:cut], b.spans[cut/2:]} {
-				upload(t, s, b.request(spans...))
+			cut := rapid.IntRange(0, len(b.Spans)).Draw(rt, "cut")
+			for _, spans := range [][]*tracepb.Span{b.Spans[:cut], b.Spans[cut/2:]} {
+				upload(t, s, b.Request(spans...))
 			}
 			if rapid.Bool().Draw(rt, "again") { // a span changes
 				other := drawTrace(rt, i)
-				upload(t, s, other.messages())
+				upload(t, s, other.Messages())
 			}
 		}
 		var m memory = everything(t, s)

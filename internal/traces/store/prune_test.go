@@ -22,24 +22,24 @@ import (
 func TestRemoveTakesOneTraceAndItsSpans(t *testing.T) {
 	s := open(t)
 	b := newBuild("to go")
-	b.root("to go", otelmap.OutcomeCompleted, time.Second)
-	upload(t, s, b.messages())
-	upload(t, s, clineTrace().messages())
-	if err := s.Remove(t.Context(), b.traceID()); err != nil {
+	b.Root("to go", otelmap.OutcomeCompleted, time.Second)
+	upload(t, s, b.Messages())
+	upload(t, s, clineTrace().Messages())
+	if err := s.Remove(t.Context(), traceID(b)); err != nil {
 		t.Fatal(err)
 	}
 	left := everything(t, s)
-	if len(left) != 1 || left[0].TraceID == b.traceID() {
+	if len(left) != 1 || left[0].TraceID == traceID(b) {
 		t.Errorf("left are %d traces", len(left))
 	}
 	var spans int
 	if err := s.db.QueryRowContext(t.Context(), `SELECT count(*) FROM spans`).Scan(&spans); err != nil || spans != otlp.Count(left[0].ResourceSpans) {
 		t.Errorf("%d spans are left, want %d; %v", spans, otlp.Count(left[0].ResourceSpans), err)
 	}
-	if err := s.Remove(t.Context(), b.traceID()); !errors.Is(err, ErrNotFound) {
+	if err := s.Remove(t.Context(), traceID(b)); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a second time: %v, want %v", err, ErrNotFound)
 	}
-	upload(t, s, b.messages())
+	upload(t, s, b.Messages())
 	if n := len(everything(t, s)); n != 2 {
 		t.Errorf("%d traces after it came again, want 2", n)
 	}
@@ -104,8 +104,8 @@ func TestRetentionCountsFromWhenATraceWasStored(t *testing.T) {
 	now := at(100 * day)
 	s.Now = func() time.Time { return now }
 	b := newBuild("imported")
-	b.root("imported", otelmap.OutcomeCompleted, time.Minute)
-	upload(t, s, b.messages())
+	b.Root("imported", otelmap.OutcomeCompleted, time.Minute)
+	upload(t, s, b.Messages())
 	prune := func(want int) {
 		t.Helper()
 		if n, err := s.Prune(t.Context(), now.Add(-30*day)); n != want || err != nil {
@@ -116,7 +116,7 @@ func TestRetentionCountsFromWhenATraceWasStored(t *testing.T) {
 	now = at(129 * day)
 	prune(0)
 	// An upload that changes nothing does not extend the retention.
-	upload(t, s, b.messages())
+	upload(t, s, b.Messages())
 	now = at(131 * day)
 	prune(1)
 	if n := len(everything(t, s)); n != 0 {
@@ -171,9 +171,9 @@ func TestPrunedRunsAreRememberedForAYear(t *testing.T) {
 func TestPrunedTextIsGoneFromTheDisk(t *testing.T) {
 	s := open(t)
 	b := newBuild("secret")
-	b.root("the needle in the haystack", otelmap.OutcomeCompleted, time.Second)
-	upload(t, s, b.messages())
-	upload(t, s, clineTrace().messages())
+	b.Root("the needle in the haystack", otelmap.OutcomeCompleted, time.Second)
+	upload(t, s, b.Messages())
+	upload(t, s, clineTrace().Messages())
 	if _, err := s.Prune(t.Context(), at(10*time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -273,9 +273,9 @@ func meanwhile(t *testing.T, other *Store, f func() error) (stored int, err erro
 		n := 0
 		for i := 0; n < 10 && !ended.Load(); i++ { // f may wait for the last
 			b := newBuild(fmt.Sprint("beside ", i))
-			b.root("beside", otelmap.OutcomeCompleted, 2*time.Hour)
+			b.Root("beside", otelmap.OutcomeCompleted, 2*time.Hour)
 			during := began.Load()
-			if err := other.UploadTraces(context.Background(), b.messages()); err != nil {
+			if err := other.UploadTraces(context.Background(), b.Messages()); err != nil {
 				t.Error(err)
 			}
 			if during && !ended.Load() {
@@ -296,18 +296,18 @@ func TestLongWorkLetsOthersWrite(t *testing.T) {
 	big := func(t *testing.T, batches int, indexed bool) (*Store, string) {
 		s := open(t)
 		b := newBuild("large")
-		b.root("task", otelmap.OutcomeCompleted, time.Second)
+		b.Root("task", otelmap.OutcomeCompleted, time.Second)
 		for i := range batches * indexBatch {
-			b.tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
+			b.Tool(1, "Read", fmt.Sprintf(`{"path":"file%dx"}`, i), 0, time.Second)
 		}
-		upload(t, s, b.messages())
-		upload(t, s, clineTrace().messages())
+		upload(t, s, b.Messages())
+		upload(t, s, clineTrace().Messages())
 		if indexed {
 			if _, err := s.Index(t.Context(), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return s, b.traceID()
+		return s, traceID(b)
 	}
 	for name, c := range map[string]struct {
 		indexed bool
@@ -342,13 +342,13 @@ func TestInterruptedRemovalIsCompleted(t *testing.T) {
 	s := open(t)
 	secret := prose(r, 20)
 	b := newBuild("secret")
-	b.root(secret, otelmap.OutcomeCompleted, time.Second)
+	b.Root(secret, otelmap.OutcomeCompleted, time.Second)
 	for range 2 * fewSpans {
-		b.tool(1, "Bash", secret, 0, time.Second)
+		b.Tool(1, "Bash", secret, 0, time.Second)
 	}
-	b.event(1, otelmap.EventHook, 0, str(otelmap.KeyHookCommand, "guard.sh"))
-	upload(t, s, b.messages())
-	upload(t, s, clineTrace().messages())
+	b.Event(1, otelmap.EventHook, 0, str(otelmap.KeyHookCommand, "guard.sh"))
+	upload(t, s, b.Messages())
+	upload(t, s, clineTrace().Messages())
 	if _, err := s.Index(t.Context(), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -357,8 +357,8 @@ func TestInterruptedRemovalIsCompleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := newBuild("secret") // It comes again before it is gone.
-	again.root("harmless", otelmap.OutcomeCompleted, time.Second)
-	upload(t, s, again.messages())
+	again.Root("harmless", otelmap.OutcomeCompleted, time.Second)
+	upload(t, s, again.Messages())
 	word := strings.Fields(secret)[7]
 	for range 2 {
 		if list, err := s.List(t.Context(), Filter{}); len(list) != 2 || err != nil {
@@ -370,7 +370,7 @@ func TestInterruptedRemovalIsCompleted(t *testing.T) {
 		if runs, err := s.HookRuns(t.Context(), Filter{}); len(runs) != 0 || err != nil {
 			t.Errorf("%d hook runs, %v", len(runs), err)
 		}
-		if tr, err := s.Trace(t.Context(), b.traceID()); err != nil || otlp.Count(tr.ResourceSpans) != 1 {
+		if tr, err := s.Trace(t.Context(), traceID(b)); err != nil || otlp.Count(tr.ResourceSpans) != 1 {
 			t.Errorf("what came again has %d spans, %v", otlp.Count(tr.ResourceSpans), err)
 		}
 		if _, err := s.Index(t.Context(), 0); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -11,8 +12,10 @@ import (
 	"strings"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // DefaultLimit is how many traces List returns if the filter has no limit.
@@ -141,6 +144,21 @@ func scanSummary(scan func(...any) error, t *Summary) error {
 	t.Started, t.Ended, t.Usage = fromColumn(started), fromColumn(ended), usage.usage()
 	t.Folders = slices.Collect(rawjson.Strings([]byte(folders)))
 	return err
+}
+
+// HostVersion returns the version of an agent program that its newest trace names, "" if it
+// names none.
+func (s *Store) HostVersion(ctx context.Context, host string) (version string, err error) {
+	list, err := s.List(ctx, Filter{Host: host, Limit: 1})
+	for _, t := range list {
+		err = s.Messages(ctx, t.TraceID, func(Summary) {}, func(_ int64, message []byte) error {
+			span := new(tracepb.Span)
+			err := proto.Unmarshal(message, span)
+			version = cmp.Or(version, step.Of(span).HostVersion())
+			return err
+		})
+	}
+	return version, err
 }
 
 // Writes returns a number for each trace, by id, that is another one after each upload that changed

@@ -28,14 +28,14 @@ func series(t testing.TB, s *Store, n int) []string {
 	for i := range n {
 		b := newBuild(fmt.Sprint("series ", i))
 		from := time.Duration(i) * time.Minute
-		b.add(-1, "invoke_agent cline", from, from+time.Second,
+		b.Add(-1, "invoke_agent cline", from, from+time.Second,
 			str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
 			str(otelmap.KeyHost, []string{"cline", "claude-code"}[i%2]),
 			str(otelmap.KeyConversationID, fmt.Sprint("session ", i%4)),
 			str(otelmap.KeyOutcome, outcomes[i%3]),
 			str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, fmt.Sprint("task ", i))))
-		ids = append(ids, b.traceID())
-		all = append(all, b.messages()...)
+		ids = append(ids, traceID(b))
+		all = append(all, b.Messages()...)
 	}
 	upload(t, s, all)
 	return ids
@@ -132,10 +132,10 @@ func TestTraceByPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := newBuild("prefix")
-		b.id = [16]byte(digits)
-		b.root("task", otelmap.OutcomeCompleted, time.Second)
-		b.last().StartTimeUnixNano = otlp.UnixNano(at(time.Duration(i) * time.Minute))
-		upload(t, s, b.messages())
+		b.ID = [16]byte(digits)
+		b.Root("task", otelmap.OutcomeCompleted, time.Second)
+		b.Last().StartTimeUnixNano = otlp.UnixNano(at(time.Duration(i) * time.Minute))
+		upload(t, s, b.Messages())
 		ids = append(ids, id)
 	}
 	for _, c := range []struct {
@@ -180,10 +180,10 @@ func TestAmbiguousPrefixNamesTheNewest(t *testing.T) {
 	s := open(t)
 	for i := range 12 {
 		b := newBuild("ambiguous")
-		b.id = [16]byte{0: 0xaa, 1: 0xbb, 15: byte(i)}
-		b.root(fmt.Sprint("task ", i), otelmap.OutcomeCompleted, time.Second)
-		b.last().StartTimeUnixNano = otlp.UnixNano(at(time.Duration(i) * time.Minute))
-		upload(t, s, b.messages())
+		b.ID = [16]byte{0: 0xaa, 1: 0xbb, 15: byte(i)}
+		b.Root(fmt.Sprint("task ", i), otelmap.OutcomeCompleted, time.Second)
+		b.Last().StartTimeUnixNano = otlp.UnixNano(at(time.Duration(i) * time.Minute))
+		upload(t, s, b.Messages())
 	}
 	_, err := s.Trace(t.Context(), "aabb")
 	var amb *AmbiguousError
@@ -248,12 +248,12 @@ func BenchmarkList10kTraces(b *testing.B) {
 }
 
 // TestPageIsOfOneState has tasks end and be deleted while pages are read: what runs and
-// what is stored are told apart, and the sums are those of the list.
+// what is stored are distinguished, and the sums are those of the list.
 func TestPageIsOfOneState(t *testing.T) {
 	s := open(t)
 	b := newBuild("the task")
-	b.root("the task", otelmap.OutcomeCompleted, time.Second)
-	task := NewTrace(b.messages())
+	b.Root("the task", otelmap.OutcomeCompleted, time.Second)
+	task := NewTrace(b.Messages())
 	stop, ended := make(chan struct{}), make(chan error)
 	go func() {
 		other, err := Open(context.Background(), s.path)
@@ -264,7 +264,7 @@ func TestPageIsOfOneState(t *testing.T) {
 				return
 			default:
 			}
-			if err = other.UploadTraces(context.Background(), b.messages()); err == nil {
+			if err = other.UploadTraces(context.Background(), b.Messages()); err == nil {
 				err = other.write(context.Background(), "test", func(tx *sql.Tx) error {
 					_, err := tx.ExecContext(context.Background(), `DELETE FROM spans; DELETE FROM traces`)
 					return err
@@ -294,7 +294,7 @@ func TestPageIsOfOneState(t *testing.T) {
 
 func TestSearchTextHasAFewWords(t *testing.T) {
 	s := open(t)
-	upload(t, s, clineTrace().messages())
+	upload(t, s, clineTrace().Messages())
 	for text, want := range map[string]int{
 		strings.Repeat("word ", MaxWords): 0, strings.Repeat("word ", MaxWords+1): MaxWords + 1, strings.Repeat("word ", 3000): 3000,
 		`"` + strings.Repeat("word ", 100) + `"`: 100, strings.Repeat("語", 200): 200, strings.Repeat("a.b ", 40): 80, strings.Repeat("- ", 500) + "word": 0,
@@ -306,7 +306,7 @@ func TestSearchTextHasAFewWords(t *testing.T) {
 			"search": func() error { _, err := s.Search(t.Context(), Filter{Text: text}); return err },
 			"hooks":  func() error { _, err := s.HookRuns(t.Context(), Filter{Text: text}); return err },
 			"running": func() error {
-				_, err := Filter{Text: text}.Selects(NewTrace(clineTrace().messages()))
+				_, err := Filter{Text: text}.Selects(NewTrace(clineTrace().Messages()))
 				return err
 			},
 		} {

@@ -16,9 +16,9 @@ import (
 func rooted(t *testing.T, s *Store, session, folder string, from, to time.Duration) Root {
 	t.Helper()
 	b := newBuild(fmt.Sprint(session, folder, from, to))
-	root := b.root("task", otelmap.OutcomeCompleted, to-from,
+	root := b.Root("task", otelmap.OutcomeCompleted, to-from,
 		num(otelmap.KeyToolCalls, 1))
-	span := b.last()
+	span := b.Last()
 	span.StartTimeUnixNano, span.EndTimeUnixNano = nano(from), nano(to)
 	for i, kv := range span.Attributes {
 		switch kv.Key {
@@ -29,10 +29,10 @@ func rooted(t *testing.T, s *Store, session, folder string, from, to time.Durati
 		}
 	}
 	out := Root{
-		Session: session, Trace: b.traceID(), Span: otlp.SpanID(span), Start: at(from).UTC(), End: at(to).UTC(),
+		Session: session, Trace: traceID(b), Span: otlp.SpanID(span), Start: at(from).UTC(), End: at(to).UTC(),
 	}
-	b.tool(root, "read_file", "{}", from, to)
-	upload(t, s, b.messages())
+	b.Tool(root, "read_file", "{}", from, to)
+	upload(t, s, b.Messages())
 	return out
 }
 
@@ -105,27 +105,27 @@ func TestRootsUseIndexes(t *testing.T) {
 func TestATaskOfSeveralFoldersIsInEach(t *testing.T) {
 	s := open(t)
 	b := newBuild("several")
-	root := b.root("task", otelmap.OutcomeCompleted, time.Minute, num(otelmap.KeyToolCalls, 3))
-	for i, kv := range b.last().Attributes {
+	root := b.Root("task", otelmap.OutcomeCompleted, time.Minute, num(otelmap.KeyToolCalls, 3))
+	for i, kv := range b.Last().Attributes {
 		if kv.Key == otelmap.KeyWorkingDirectory {
-			b.last().Attributes[i] = str(kv.Key, "/w/app")
+			b.Last().Attributes[i] = str(kv.Key, "/w/app")
 		}
 	}
-	b.last().Attributes = append(b.last().Attributes, otlp.Strings(otelmap.KeyFolders, []string{"/w/app", "/w/api", "/w/docs"}))
-	upload(t, s, b.request(b.spans...))
+	b.Last().Attributes = append(b.Last().Attributes, otlp.Strings(otelmap.KeyFolders, []string{"/w/app", "/w/api", "/w/docs"}))
+	upload(t, s, b.Request(b.Spans...))
 	for i, dir := range []string{"/w/api", "/w/app", "/w/api", ""} {
-		b.tool(root, "read_file", "{}", time.Duration(i)*time.Second, time.Duration(i+1)*time.Second)
+		b.Tool(root, "read_file", "{}", time.Duration(i)*time.Second, time.Duration(i+1)*time.Second)
 		if dir != "" {
-			b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyFolder, dir))
+			b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyFolder, dir))
 		}
-		upload(t, s, b.request(b.last())) // the sums are kept from part to part
+		upload(t, s, b.Request(b.Last())) // the sums are kept from part to part
 	}
 	for dir, want := range map[string]int{"/w": 1, "/w/app": 1, "/w/api": 1, "/w/docs": 1, "/": 1, "/w/ap": 0, "/w/other": 0} {
 		f := Filter{Directory: dir}
 		if n, err := s.Count(t.Context(), f); err != nil || n != want {
 			t.Errorf("%d traces (%v) in %s, want %d", n, err, dir, want)
 		}
-		if ok, err := f.Selects(NewTrace(b.messages())); err != nil || ok != (want > 0) {
+		if ok, err := f.Selects(NewTrace(b.Messages())); err != nil || ok != (want > 0) {
 			t.Errorf("a running task is in %s: %v, %v", dir, ok, err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestATaskOfSeveralFoldersIsInEach(t *testing.T) {
 	if err != nil || len(sums) != 1 || sums[0].Directory != "/w/api" || sums[0].Cwd() != "/w/app" || !cmp.Equal(sums[0].Folders, []string{"/w/app", "/w/api", "/w/docs"}) {
 		t.Errorf("the task is %+v, %v", sums, err)
 	}
-	if diff := cmp.Diff(NewTrace(b.messages()).Summary, sums[0], cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "TraceID" }, cmp.Ignore())); diff != "" {
+	if diff := cmp.Diff(NewTrace(b.Messages()).Summary, sums[0], cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "TraceID" }, cmp.Ignore())); diff != "" {
 		t.Error("running and stored differ:", diff)
 	}
 	err = s.EachWork(t.Context(), Filter{}, nil, func(w *Work) error {

@@ -11,17 +11,17 @@ import (
 
 func TestNewTraceIsWhatTheStoreReturns(t *testing.T) {
 	noRoot := newBuild("no root")
-	noRoot.tool(-1, "a", "", 0, time.Second)
-	noRoot.fail(otelmap.ErrorTool, "")
-	noRoot.chat(-1, time.Second, 2*time.Second, usageAttrs(10, 1, 4, 0.5)...)
+	noRoot.Tool(-1, "a", "", 0, time.Second)
+	noRoot.Fail(otelmap.ErrorTool, "")
+	noRoot.Chat(-1, time.Second, 2*time.Second, usageAttrs(10, 1, 4, 0.5)...)
 	for name, b := range map[string]*build{"whole": clineTrace(), "without a root": noRoot} {
 		s := open(t)
-		upload(t, s, b.messages())
-		want, err := s.Trace(t.Context(), b.traceID())
+		upload(t, s, b.Messages())
+		want, err := s.Trace(t.Context(), traceID(b))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want.Summary, NewTrace(b.messages()).Summary); diff != "" {
+		if diff := cmp.Diff(want.Summary, NewTrace(b.Messages()).Summary); diff != "" {
 			t.Errorf("%s (-stored +new):\n%s", name, diff)
 		}
 	}

@@ -24,7 +24,7 @@ func TestOnlyTheOwnerCanReadTheFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "state", "hookspan")
 	path := filepath.Join(folder, "traces.db")
 	s := openAt(t, path)
-	upload(t, s, clineTrace().messages())
+	upload(t, s, clineTrace().Messages())
 	want := map[string]fs.FileMode{folder: 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600}
 	for name, mode := range want {
 		fi, err := os.Stat(name)
@@ -62,7 +62,7 @@ func TestPathsWithSpecialCharacters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			s := openAt(t, filepath.Join(folder, name))
-			upload(t, s, clineTrace().messages())
+			upload(t, s, clineTrace().Messages())
 			if err := s.db.PingContext(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -142,9 +142,9 @@ func filled(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	upload(t, s, clineTrace().messages())
+	upload(t, s, clineTrace().Messages())
 	for i := range 50 {
-		upload(t, s, ownTrace(fmt.Sprint(i)).messages())
+		upload(t, s, ownTrace(fmt.Sprint(i)).Messages())
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestDamageFoundLaterIsReported(t *testing.T) {
 	})
 	_, errList := s.List(t.Context(), Filter{})
 	_, errTrace := s.Trace(t.Context(), "")
-	errUpload := s.UploadTraces(t.Context(), clineTrace().messages())
+	errUpload := s.UploadTraces(t.Context(), clineTrace().Messages())
 	for name, err := range map[string]error{"List": errList, "Trace": errTrace, "UploadTraces": errUpload} {
 		if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), strconv.Quote(path)) {
 			t.Errorf("%s: got %v, want %v with the file's name", name, err, ErrDamaged)
@@ -286,7 +286,7 @@ func TestOpenStopsWhenCancelled(t *testing.T) {
 
 func TestStatsCountWhatIsStored(t *testing.T) {
 	s := open(t)
-	for _, want := range []Stats{{}, {Traces: 2, Spans: int64(len(clineTrace().spans) + 21), Newest: t0}} {
+	for _, want := range []Stats{{}, {Traces: 2, Spans: int64(len(clineTrace().Spans) + 21), Newest: t0}} {
 		got, err := s.Stats(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -297,8 +297,8 @@ func TestStatsCountWhatIsStored(t *testing.T) {
 		if got.Bytes = 0; got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
-		upload(t, s, clineTrace().messages())
-		upload(t, s, ownTrace("a").messages())
+		upload(t, s, clineTrace().Messages())
+		upload(t, s, ownTrace("a").Messages())
 	}
 }
 
@@ -308,7 +308,7 @@ func TestReadOnlyStoreSaysWhatToDo(t *testing.T) {
 	if _, err := s.db.ExecContext(t.Context(), `PRAGMA query_only = 1`); err != nil {
 		t.Fatal(err)
 	}
-	err := s.UploadTraces(t.Context(), clineTrace().messages())
+	err := s.UploadTraces(t.Context(), clineTrace().Messages())
 	if err == nil || !strings.Contains(err.Error(), s.path) || !strings.Contains(err.Error(), "make both writable") {
 		t.Errorf("%v, want an error that says what to do", err)
 	}

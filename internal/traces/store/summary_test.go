@@ -30,13 +30,13 @@ func TestSummaryOfATrace(t *testing.T) {
 			Usage: &Usage{Input: 81_234, Output: 3_456, CacheRead: 60_000, CostUSD: new(0.4321)},
 		}},
 		{"with a root that does not count", func(b *build) {
-			root := b.root("", otelmap.OutcomeFailed, 9*s)
-			b.tool(root, "a", "", 0, s)
-			b.tool(root, "b", "", 0, s)
-			b.fail(otelmap.ErrorTool, "")
-			b.chat(root, 0, s, usageAttrs(10, 1, 4, 0.5)...)
-			b.chat(root, s, 2*s, usageAttrs(20, 2, 5, 0.25)...)
-			b.chat(root, s, 2*s)
+			root := b.Root("", otelmap.OutcomeFailed, 9*s)
+			b.Tool(root, "a", "", 0, s)
+			b.Tool(root, "b", "", 0, s)
+			b.Fail(otelmap.ErrorTool, "")
+			b.Chat(root, 0, s, usageAttrs(10, 1, 4, 0.5)...)
+			b.Chat(root, s, 2*s, usageAttrs(20, 2, 5, 0.25)...)
+			b.Chat(root, s, 2*s)
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
 			Title: "shop-api · 1 a, 1 b", Outcome: otelmap.OutcomeFailed, Runs: 1, Started: t0, Ended: at(9 * s),
@@ -44,49 +44,49 @@ func TestSummaryOfATrace(t *testing.T) {
 			Usage: &Usage{Input: 30, Output: 3, CacheRead: 9, CostUSD: new(0.75)},
 		}},
 		{"without prices", func(b *build) {
-			root := b.root("task", otelmap.OutcomeCompleted, s)
-			b.chat(root, 0, s, num(otelmap.KeyInputTokens, 5), num(otelmap.KeyOutputTokens, 0))
+			root := b.Root("task", otelmap.OutcomeCompleted, s)
+			b.Chat(root, 0, s, num(otelmap.KeyInputTokens, 5), num(otelmap.KeyOutputTokens, 0))
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
 			Title: "task", Outcome: otelmap.OutcomeCompleted, Runs: 1, Started: t0, Ended: at(s), Spans: 2,
 			Usage: &Usage{Input: 5},
 		}},
 		{"without a root", func(b *build) {
-			b.chat(99, 2*s, 3*s)
-			b.tool(99, "read_file", "", s, 2*s)
+			b.Chat(99, 2*s, 3*s)
+			b.Tool(99, "read_file", "", s, 2*s)
 		}, Summary{
 			Host: "cline", Title: "execute_tool read_file", Model: "claude-sonnet-4-5",
 			Started: at(s), Ended: at(3 * s), Spans: 2, Tools: 1,
 		}},
 		{"of two runs", func(b *build) {
 			one := usageAttrs(10, 1, 4, 0.5)
-			b.root("second", otelmap.OutcomeFailed, 9*s, append(one, num(otelmap.KeyToolCalls, 2), num(otelmap.KeyToolFailures, 1))...)
-			b.last().StartTimeUnixNano = otlp.UnixNano(at(5 * s))
-			b.root("first", otelmap.OutcomeCompleted, 3*s, append(one, num(otelmap.KeyToolCalls, 3))...)
+			b.Root("second", otelmap.OutcomeFailed, 9*s, append(one, num(otelmap.KeyToolCalls, 2), num(otelmap.KeyToolFailures, 1))...)
+			b.Last().StartTimeUnixNano = otlp.UnixNano(at(5 * s))
+			b.Root("first", otelmap.OutcomeCompleted, 3*s, append(one, num(otelmap.KeyToolCalls, 3))...)
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
 			Title: "first", Outcome: otelmap.OutcomeFailed, Runs: 2, Started: t0, Ended: at(9 * s), Spans: 2, Tools: 5, ToolFailures: 1,
 			Usage: &Usage{Input: 20, Output: 2, CacheRead: 8, CostUSD: new(1.0)},
 		}},
 		{"of two runs, one of which does not count", func(b *build) {
-			root := b.root("first", otelmap.OutcomeCompleted, s)
-			b.tool(root, "a", "", 0, s)
-			b.root("second", otelmap.OutcomeCompleted, 3*s, num(otelmap.KeyToolCalls, 0))
-			b.last().StartTimeUnixNano = otlp.UnixNano(at(2 * s))
+			root := b.Root("first", otelmap.OutcomeCompleted, s)
+			b.Tool(root, "a", "", 0, s)
+			b.Root("second", otelmap.OutcomeCompleted, 3*s, num(otelmap.KeyToolCalls, 0))
+			b.Last().StartTimeUnixNano = otlp.UnixNano(at(2 * s))
 		}, Summary{
 			Host: "cline", Session: "1772619300123", Model: "claude-sonnet-4-5", Directory: "/home/dev/shop-api",
 			Title: "first", Outcome: otelmap.OutcomeCompleted, Runs: 2, Started: t0, Ended: at(3 * s), Spans: 3, Tools: 1,
 		}},
 		{"of spans that are not ours", func(b *build) {
-			top := b.add(-1, "GET /", s, 2*s)
-			b.add(top, "SELECT", 0, 3*s, num("gen_ai.operation.name", 7), str("gen_ai.usage.input_tokens", "7"))
+			top := b.Add(-1, "GET /", s, 2*s)
+			b.Add(top, "SELECT", 0, 3*s, num("gen_ai.operation.name", 7), str("gen_ai.usage.input_tokens", "7"))
 		}, Summary{
 			Host: "cline", Title: "GET /", Started: t0, Ended: at(3 * s), Spans: 2,
 		}},
 		{"with times missing and turned round", func(b *build) {
-			b.add(-1, "a", s, 2*s)
-			b.last().StartTimeUnixNano, b.last().EndTimeUnixNano = 0, 0
-			b.add(-1, "b", 5*s, 4*s)
+			b.Add(-1, "a", s, 2*s)
+			b.Last().StartTimeUnixNano, b.Last().EndTimeUnixNano = 0, 0
+			b.Add(-1, "b", 5*s, 4*s)
 		}, Summary{
 			Host: "cline", Title: "a", Started: at(5 * s), Ended: at(5 * s), Spans: 2,
 		}},
@@ -94,8 +94,8 @@ func TestSummaryOfATrace(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBuild(c.name)
 			c.build(b)
-			c.want.TraceID = b.traceID()
-			tr := stored(t, b.messages())
+			c.want.TraceID = traceID(b)
+			tr := stored(t, b.Messages())
 			if d := cmp.Diff(c.want, tr.Summary); d != "" {
 				t.Errorf("summary (-want +got):\n%s", d)
 			}
@@ -106,14 +106,14 @@ func TestSummaryOfATrace(t *testing.T) {
 func TestUnknownOutcomesAreNeitherSuccessesNorFailures(t *testing.T) {
 	const s = time.Second
 	b := newBuild("unknown")
-	root := b.root("Run the tests", otelmap.OutcomeCompleted, 9*s,
+	root := b.Root("Run the tests", otelmap.OutcomeCompleted, 9*s,
 		num(otelmap.KeyToolCalls, 3), num(otelmap.KeyToolFailures, 1), num(otelmap.KeyToolUnknown, 1))
-	b.tool(root, "read_file", `{"path":"a"}`, s, 2*s)
-	b.tool(root, "execute_command", `{"command":"npm test"}`, 3*s, 4*s)
-	b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
-	b.tool(root, "execute_command", `{"command":"boom"}`, 5*s, 6*s)
-	b.fail(otelmap.ErrorTool, "no")
-	tr := stored(t, b.messages())
+	b.Tool(root, "read_file", `{"path":"a"}`, s, 2*s)
+	b.Tool(root, "execute_command", `{"command":"npm test"}`, 3*s, 4*s)
+	b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
+	b.Tool(root, "execute_command", `{"command":"boom"}`, 5*s, 6*s)
+	b.Fail(otelmap.ErrorTool, "no")
+	tr := stored(t, b.Messages())
 	if tr.Tools != 3 || tr.ToolFailures != 1 || tr.ToolsUnknown != 1 {
 		t.Errorf("%d tools, %d failed, %d unknown; want 3, 1, 1", tr.Tools, tr.ToolFailures, tr.ToolsUnknown)
 	}
@@ -162,15 +162,15 @@ func TestDenialsAreNoFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBuild(name)
-			root := b.root("Clean up", otelmap.OutcomeCompleted, 9*s, counted...)
+			root := b.Root("Clean up", otelmap.OutcomeCompleted, 9*s, counted...)
 			for i, kind := range []string{"", otelmap.ErrorTool, otelmap.ErrorToolDenied, otelmap.ErrorToolCancelled} {
-				b.tool(root, "Bash", `{"command":"rm"}`, time.Duration(i)*s, time.Duration(i+1)*s)
+				b.Tool(root, "Bash", `{"command":"rm"}`, time.Duration(i)*s, time.Duration(i+1)*s)
 				if kind != "" {
-					b.fail(kind, "no")
+					b.Fail(kind, "no")
 				}
 			}
 			st := open(t)
-			upload(t, st, b.messages())
+			upload(t, st, b.Messages())
 			list, err := st.List(t.Context(), Filter{})
 			if err != nil || len(list) != 1 {
 				t.Fatal(list, err)

@@ -58,18 +58,18 @@ func child(path, name string) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if name == crash {
-		if err := s.UploadTraces(ctx, clineTrace().messages()); err != nil {
+		if err := s.UploadTraces(ctx, clineTrace().Messages()); err != nil {
 			return err
 		}
 		return kill()
 	}
 	for _, b := range []*build{clineTrace(), ownTrace(name)} {
-		for _, span := range b.spans {
-			if err := s.UploadTraces(ctx, b.request(span)); err != nil {
+		for _, span := range b.Spans {
+			if err := s.UploadTraces(ctx, b.Request(span)); err != nil {
 				return err
 			}
 		}
-		if err := s.UploadTraces(ctx, b.messages()); err != nil {
+		if err := s.UploadTraces(ctx, b.Messages()); err != nil {
 			return err
 		}
 	}
@@ -104,9 +104,9 @@ func runChild(t *testing.T, path, name string) {
 
 func ownTrace(name string) *build {
 	b := newBuild(name)
-	root := b.root("task of "+name, otelmap.OutcomeCompleted, time.Minute)
+	root := b.Root("task of "+name, otelmap.OutcomeCompleted, time.Minute)
 	for i := range 20 {
-		b.tool(root, "read_file", `{"path":"a"}`, time.Duration(i)*time.Second, time.Duration(i+1)*time.Second)
+		b.Tool(root, "read_file", `{"path":"a"}`, time.Duration(i)*time.Second, time.Duration(i+1)*time.Second)
 	}
 	return b
 }
@@ -139,9 +139,9 @@ func TestSeveralProcessesWriteAtOnce(t *testing.T) {
 	wg.Wait()
 
 	want := open(t)
-	upload(t, want, clineTrace().messages())
+	upload(t, want, clineTrace().Messages())
 	for _, name := range names {
-		upload(t, want, ownTrace(name).messages())
+		upload(t, want, ownTrace(name).Messages())
 	}
 	if d := cmp.Diff(everything(t, want), everything(t, openAt(t, path)), protocmp.Transform()); d != "" {
 		t.Errorf("the stores differ (-one process +four):\n%s", d)
@@ -152,7 +152,7 @@ func TestAcknowledgedUploadSurvivesKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "traces.db")
 	runChild(t, path, crash)
 	want := open(t)
-	upload(t, want, clineTrace().messages())
+	upload(t, want, clineTrace().Messages())
 	if d := cmp.Diff(everything(t, want), everything(t, openAt(t, path)), protocmp.Transform()); d != "" {
 		t.Errorf("the stores differ (-alive +killed):\n%s", d)
 	}
@@ -164,7 +164,7 @@ func TestGoroutinesShareAStore(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			name := fmt.Sprint(i % 4)
-			if err := s.UploadTraces(t.Context(), ownTrace(name).messages()); err != nil {
+			if err := s.UploadTraces(t.Context(), ownTrace(name).Messages()); err != nil {
 				t.Error(err)
 			}
 			if _, err := s.List(t.Context(), Filter{}); err != nil {
@@ -180,17 +180,17 @@ func TestGoroutinesShareAStore(t *testing.T) {
 
 func TestUploadingAgainChangesNothing(t *testing.T) {
 	once := open(t)
-	upload(t, once, clineTrace().messages())
+	upload(t, once, clineTrace().Messages())
 	want := everything(t, once)
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := clineTrace()
-		spans := append(b.spans, b.spans[:r.IntN(len(b.spans))]...)
+		spans := append(b.Spans, b.Spans[:r.IntN(len(b.Spans))]...)
 		r.Shuffle(len(spans), func(i, j int) { spans[i], spans[j] = spans[j], spans[i] })
 		s := open(t)
 		for len(spans) > 0 {
 			n := 1 + r.IntN(len(spans))
-			upload(t, s, b.request(spans[:n]...))
+			upload(t, s, b.Request(spans[:n]...))
 			spans = spans[n:]
 		}
 		if d := cmp.Diff(want, everything(t, s), protocmp.Transform()); d != "" {
@@ -202,11 +202,11 @@ func TestUploadingAgainChangesNothing(t *testing.T) {
 func TestLaterSpanReplacesEarlier(t *testing.T) {
 	s := open(t)
 	b := newBuild("later")
-	b.root("task", otelmap.OutcomeAbandoned, time.Second)
-	upload(t, s, b.messages())
+	b.Root("task", otelmap.OutcomeAbandoned, time.Second)
+	upload(t, s, b.Messages())
 	b = newBuild("later")
-	b.root("task", otelmap.OutcomeCompleted, time.Minute)
-	upload(t, s, b.messages())
+	b.Root("task", otelmap.OutcomeCompleted, time.Minute)
+	upload(t, s, b.Messages())
 	tr := everything(t, s)[0]
 	if tr.Outcome != otelmap.OutcomeCompleted || tr.Duration() != time.Minute || otlp.Count(tr.ResourceSpans) != 1 {
 		t.Errorf("got outcome %q, duration %v, %d spans; want completed, 1m0s, 1", tr.Outcome, tr.Duration(), otlp.Count(tr.ResourceSpans))
@@ -216,10 +216,10 @@ func TestLaterSpanReplacesEarlier(t *testing.T) {
 func TestChangedResourceIsStored(t *testing.T) {
 	s := open(t)
 	b := newBuild("resource")
-	b.root("task", otelmap.OutcomeCompleted, time.Second)
-	upload(t, s, b.messages())
-	b.version = "9.9.9"
-	upload(t, s, b.messages())
+	b.Root("task", otelmap.OutcomeCompleted, time.Second)
+	upload(t, s, b.Messages())
+	b.Version = "9.9.9"
+	upload(t, s, b.Messages())
 	if got := everything(t, s)[0].ResourceSpans[0].ScopeSpans[0].Scope.Version; got != "9.9.9" {
 		t.Errorf("got scope version %q, want 9.9.9", got)
 	}
@@ -228,14 +228,14 @@ func TestChangedResourceIsStored(t *testing.T) {
 func TestUploadStoresAllOrNothing(t *testing.T) {
 	s := open(t)
 	bad := clineTrace()
-	bad.last().SpanId = make([]byte, 8)
-	err := s.UploadTraces(t.Context(), bad.messages())
+	bad.Last().SpanId = make([]byte, 8)
+	err := s.UploadTraces(t.Context(), bad.Messages())
 	if err == nil || !strings.Contains(err.Error(), "attempt_completion") || !strings.Contains(err.Error(), strconv.Quote(s.path)) {
 		t.Errorf("got error %v, want one that names the span and the file", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.UploadTraces(cancelled, clineTrace().messages()); !errors.Is(err, context.Canceled) {
+	if err := s.UploadTraces(cancelled, clineTrace().Messages()); !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want %v", err, context.Canceled)
 	}
 	if got := everything(t, s); len(got) != 0 {
@@ -254,7 +254,7 @@ func TestUploadWaitsForTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { done <- s.UploadTraces(t.Context(), clineTrace().messages()) }()
+	go func() { done <- s.UploadTraces(t.Context(), clineTrace().Messages()) }()
 	if _, err := tx.ExecContext(t.Context(), `INSERT INTO origins (message) VALUES (x'01')`); err != nil {
 		t.Error(err)
 	}
@@ -273,7 +273,7 @@ func TestUploadWaitsForTheLock(t *testing.T) {
 	defer rollback(tx)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if err := s.UploadTraces(ctx, clineTrace().messages()); err == nil {
+	if err := s.UploadTraces(ctx, clineTrace().Messages()); err == nil {
 		t.Error("the upload ignored a lock")
 	}
 }
@@ -316,11 +316,11 @@ func BenchmarkUpload1kSpans(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				bu := newBuild(fmt.Sprint(i))
-				root := bu.root("task", otelmap.OutcomeCompleted, time.Hour)
+				root := bu.Root("task", otelmap.OutcomeCompleted, time.Hour)
 				for j := range 999 {
-					bu.tool(root, "read_file", `{"path":"src/server.ts"}`, time.Duration(j)*time.Second, time.Duration(j+1)*time.Second)
+					bu.Tool(root, "read_file", `{"path":"src/server.ts"}`, time.Duration(j)*time.Second, time.Duration(j+1)*time.Second)
 				}
-				request := bu.messages()
+				request := bu.Messages()
 				if !bench.again {
 					i++
 				}
@@ -337,8 +337,8 @@ func BenchmarkUpload1kSpans(b *testing.B) {
 // everyField is a span with every field, and attributes of every type.
 func everyField() []*tracepb.ResourceSpans {
 	b := newBuild("every field")
-	b.root("a <&> \u2028 \"quoted\" \\ task", otelmap.OutcomeCompleted, time.Second)
-	s := b.last()
+	b.Root("a <&> \u2028 \"quoted\" \\ task", otelmap.OutcomeCompleted, time.Second)
+	s := b.Last()
 	value := func(v *commonpb.AnyValue) {
 		s.Attributes = append(s.Attributes, &commonpb.KeyValue{Key: "k", Value: v})
 	}
@@ -352,10 +352,10 @@ func everyField() []*tracepb.ResourceSpans {
 	s.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_OK, Message: "odd"}
 	s.Events = []*tracepb.Span_Event{{Name: "e", TimeUnixNano: 1, Attributes: []*commonpb.KeyValue{num("n", 1)}, DroppedAttributesCount: 3}, {}}
 	s.Links = []*tracepb.Span_Link{{
-		TraceId: b.id[:], SpanId: spanID(8), TraceState: "k=v", Flags: 0x301,
+		TraceId: b.ID[:], SpanId: spanID(8), TraceState: "k=v", Flags: 0x301,
 		Attributes: []*commonpb.KeyValue{num("n", 1)}, DroppedAttributesCount: 4,
 	}, {}}
-	messages := b.messages()
+	messages := b.Messages()
 	messages[0].ScopeSpans[0].Scope.Attributes = []*commonpb.KeyValue{num("n", 1)}
 	return messages
 }
@@ -364,8 +364,8 @@ func TestMessagesReadBackEqual(t *testing.T) {
 	bare := newBuild("bare")
 	for name, messages := range map[string][]*tracepb.ResourceSpans{
 		"every field": everyField(),
-		"a run":       clineTrace().messages(),
-		"ids only":    {{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{TraceId: bare.id[:], SpanId: spanID(1)}}}}}},
+		"a run":       clineTrace().Messages(),
+		"ids only":    {{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{{TraceId: bare.ID[:], SpanId: spanID(1)}}}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := &tracepb.TracesData{ResourceSpans: stored(t, messages).ResourceSpans}
@@ -378,26 +378,26 @@ func TestMessagesReadBackEqual(t *testing.T) {
 
 func TestInvalidUTF8IsReplaced(t *testing.T) {
 	b := newBuild("invalid")
-	b.add(-1, "bad \xff name", 0, time.Second, str("k", "\xc3("))
-	b.last().Events = []*tracepb.Span_Event{{Name: "\xfe", Attributes: []*commonpb.KeyValue{otlp.Strings("list", []string{"\xff"})}}}
-	before := proto.CloneOf(b.last())
-	got := stored(t, b.messages()).ResourceSpans[0].ScopeSpans[0].Spans[0]
+	b.Add(-1, "bad \xff name", 0, time.Second, str("k", "\xc3("))
+	b.Last().Events = []*tracepb.Span_Event{{Name: "\xfe", Attributes: []*commonpb.KeyValue{otlp.Strings("list", []string{"\xff"})}}}
+	before := proto.CloneOf(b.Last())
+	got := stored(t, b.Messages()).ResourceSpans[0].ScopeSpans[0].Spans[0]
 	want := proto.CloneOf(before)
 	want.Name, want.Attributes = "bad \ufffd name", []*commonpb.KeyValue{str("k", "\ufffd(")}
 	want.Events = []*tracepb.Span_Event{{Name: "\ufffd", Attributes: []*commonpb.KeyValue{otlp.Strings("list", []string{"\ufffd"})}}}
 	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
 		t.Errorf("read back (-want +got):\n%s", d)
 	}
-	if b.last().Name != before.Name {
+	if b.Last().Name != before.Name {
 		t.Error("the caller's span was changed")
 	}
 }
 
 func TestTimesBeyondSQLiteAreUnknownInSummary(t *testing.T) {
 	b := newBuild("far")
-	b.add(-1, "far", 0, time.Second)
-	b.last().StartTimeUnixNano, b.last().EndTimeUnixNano = math.MaxUint64, math.MaxUint64
-	tr := stored(t, b.messages())
+	b.Add(-1, "far", 0, time.Second)
+	b.Last().StartTimeUnixNano, b.Last().EndTimeUnixNano = math.MaxUint64, math.MaxUint64
+	tr := stored(t, b.Messages())
 	if !tr.Started.IsZero() || tr.ResourceSpans[0].ScopeSpans[0].Spans[0].StartTimeUnixNano != math.MaxUint64 {
 		t.Errorf("got start %v", tr.Started)
 	}

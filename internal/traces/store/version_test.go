@@ -13,8 +13,8 @@ import (
 func TestSumsOfAnotherVersion(t *testing.T) {
 	s := open(t)
 	b := newBuild("versions")
-	root := b.root("task", otelmap.OutcomeCompleted, time.Second)
-	upload(t, s, b.messages())
+	root := b.Root("task", otelmap.OutcomeCompleted, time.Second)
+	upload(t, s, b.Messages())
 	ask := func() error {
 		_, err := s.Totals(t.Context(), Filter{Limit: -1})
 		return err
@@ -29,8 +29,8 @@ func TestSumsOfAnotherVersion(t *testing.T) {
 		if err := ask(); err == nil || errors.Is(err, ErrNewer) != newer {
 			t.Errorf("sums of version %d: error %v", version, err)
 		}
-		b.tool(root, "read_file", "{}", 0, time.Duration(version)*time.Millisecond)
-		upload(t, s, b.messages())
+		b.Tool(root, "read_file", "{}", 0, time.Duration(version)*time.Millisecond)
+		upload(t, s, b.Messages())
 		if err := ask(); err != nil {
 			t.Errorf("after an upload to sums of version %d: %v", version, err)
 		}

@@ -15,28 +15,28 @@ import (
 func workTrace() *build {
 	const s = time.Second
 	b := newBuild("work")
-	root := b.root("find it", otelmap.OutcomeCompleted, 60*s, usageAttrs(300, 30, 0, 0.9)...)
-	asks := b.chat(root, s, 2*s, usageAttrs(100, 10, 0, 0.4)...)
-	b.spans[asks-1].Attributes = append(b.spans[asks-1].Attributes[:3:3], append([]*commonpb.KeyValue{
+	root := b.Root("find it", otelmap.OutcomeCompleted, 60*s, usageAttrs(300, 30, 0, 0.9)...)
+	asks := b.Chat(root, s, 2*s, usageAttrs(100, 10, 0, 0.4)...)
+	b.Spans[asks-1].Attributes = append(b.Spans[asks-1].Attributes[:3:3], append([]*commonpb.KeyValue{
 		str(otelmap.KeyOutputMessages, `[{"role":"assistant","parts":[{"type":"tool_call","id":"toolu_02","name":"Task"},{"type":"tool_call","id":"toolu_05","name":"mcp__db__query"}]}]`),
 	}, usageAttrs(100, 10, 0, 0.4)...)...)
-	task := b.tool(root, "Task", `{"prompt":"look"}`, 2*s, 30*s)
-	agent := b.add(task, "invoke_agent Explore", 3*s, 29*s, append([]*commonpb.KeyValue{
+	task := b.Tool(root, "Task", `{"prompt":"look"}`, 2*s, 30*s)
+	agent := b.Add(task, "invoke_agent Explore", 3*s, 29*s, append([]*commonpb.KeyValue{
 		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyAgentName, "Explore"),
 	}, usageAttrs(200, 20, 0, 0.5)...)...)
-	b.tool(agent, "Bash", `{"command":"go test ./..."}`, 4*s, 20*s)
-	b.event(5, otelmap.EventPermission, 5*s)
-	b.fail(otelmap.ErrorToolDenied, "The user said no")
-	b.tool(root, "mcp__db__query", `{"sql":"select 1"}`, 6*s, 30*s)
-	b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyMCPServer, "db"), num(otelmap.KeyHostDuration, 4000))
-	b.event(6, otelmap.EventPermission, 10*s)
+	b.Tool(agent, "Bash", `{"command":"go test ./..."}`, 4*s, 20*s)
+	b.Event(5, otelmap.EventPermission, 5*s)
+	b.Fail(otelmap.ErrorToolDenied, "The user said no")
+	b.Tool(root, "mcp__db__query", `{"sql":"select 1"}`, 6*s, 30*s)
+	b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyMCPServer, "db"), num(otelmap.KeyHostDuration, 4000))
+	b.Event(6, otelmap.EventPermission, 10*s)
 	return b
 }
 
 func TestWorkConnectsCallsRequestsAndSubagents(t *testing.T) {
 	s := open(t)
 	b := workTrace()
-	upload(t, s, b.messages())
+	upload(t, s, b.Messages())
 	var works []*Work
 	err := s.EachWork(t.Context(), Filter{}, nil, func(w *Work) error { works = append(works, w); return nil })
 	if err != nil || len(works) != 1 {
@@ -72,21 +72,21 @@ func TestWorkConnectsCallsRequestsAndSubagents(t *testing.T) {
 
 // TestWorkFindsTheSubagentOfACall holds the work of a stored trace against that of a running
 // one: a script is between a subagent and its call, and a run that the call started has a
-// lead of its own.
+// separate lead agent.
 func TestWorkFindsTheSubagentOfACall(t *testing.T) {
 	const s = time.Second
 	b := newBuild("nested")
-	root := b.root("find it", otelmap.OutcomeCompleted, 60*s)
-	agent := b.add(b.tool(root, "Task", "{}", 2*s, 30*s), "invoke_agent Explore", 3*s, 29*s,
+	root := b.Root("find it", otelmap.OutcomeCompleted, 60*s)
+	agent := b.Add(b.Tool(root, "Task", "{}", 2*s, 30*s), "invoke_agent Explore", 3*s, 29*s,
 		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyAgentName, "Explore"))
-	script := b.add(agent, "invoke_workflow exec", 4*s, 20*s, str(otelmap.KeyOperation, otelmap.OpInvokeWorkflow))
-	call := b.tool(script, "Bash", `{"command":"codex exec x"}`, 5*s, 19*s)
-	run := b.add(call, "invoke_agent codex", 6*s, 18*s,
+	script := b.Add(agent, "invoke_workflow exec", 4*s, 20*s, str(otelmap.KeyOperation, otelmap.OpInvokeWorkflow))
+	call := b.Tool(script, "Bash", `{"command":"codex exec x"}`, 5*s, 19*s)
+	run := b.Add(call, "invoke_agent codex", 6*s, 18*s,
 		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, "codex"), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
-	b.tool(run, "apply_patch", "{}", 7*s, 8*s)
+	b.Tool(run, "apply_patch", "{}", 7*s, 8*s)
 	st := open(t)
-	upload(t, st, b.messages())
-	works := []*Work{WorkOf(NewTrace(b.messages()))}
+	upload(t, st, b.Messages())
+	works := []*Work{WorkOf(NewTrace(b.Messages()))}
 	err := st.EachWork(t.Context(), Filter{}, nil, func(w *Work) error { works = append(works, w); return nil })
 	if err != nil || len(works) != 2 {
 		t.Fatal(len(works), err)
@@ -100,7 +100,7 @@ func TestWorkFindsTheSubagentOfACall(t *testing.T) {
 
 func TestWorkHasOnlyCallsWithTheText(t *testing.T) {
 	s := open(t)
-	upload(t, s, workTrace().messages())
+	upload(t, s, workTrace().Messages())
 	n := 0
 	err := s.EachWork(t.Context(), Filter{Text: "select"}, nil, func(w *Work) error { n += len(w.Calls); return nil })
 	if n != 1 || err != nil {
@@ -110,16 +110,16 @@ func TestWorkHasOnlyCallsWithTheText(t *testing.T) {
 
 func TestARunningTaskWaits(t *testing.T) {
 	b := newBuild("running")
-	root := b.root("do it", otelmap.OutcomeRunning, time.Second)
-	b.tool(root, "Bash", `{"command":"make"}`, 0, time.Second)
-	b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeRunning))
-	b.event(2, otelmap.EventPermission, time.Second)
-	one := NewTrace(b.messages())
+	root := b.Root("do it", otelmap.OutcomeRunning, time.Second)
+	b.Tool(root, "Bash", `{"command":"make"}`, 0, time.Second)
+	b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeRunning))
+	b.Event(2, otelmap.EventPermission, time.Second)
+	one := NewTrace(b.Messages())
 	if !one.Waiting || one.Waited != 0 {
 		t.Errorf("waiting %v, waited %v", one.Waiting, one.Waited)
 	}
-	b.last().Events[0].Name = otelmap.EventHook
-	if NewTrace([]*tracepb.ResourceSpans{b.messages()[0]}).Waiting {
+	b.Last().Events[0].Name = otelmap.EventHook
+	if NewTrace([]*tracepb.ResourceSpans{b.Messages()[0]}).Waiting {
 		t.Error("a call that no question is about waits")
 	}
 }

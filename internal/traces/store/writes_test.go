@@ -11,8 +11,8 @@ import (
 // keeps of the first is not of the second.
 func TestWritesOfATraceThatIsStoredAgain(t *testing.T) {
 	rootless := newBuild("rootless")
-	rootless.tool(rootless.root("task", otelmap.OutcomeCompleted, time.Second), "bash", `{}`, 0, time.Second)
-	rootless.spans = rootless.spans[1:]
+	rootless.Tool(rootless.Root("task", otelmap.OutcomeCompleted, time.Second), "bash", `{}`, 0, time.Second)
+	rootless.Spans = rootless.Spans[1:]
 	for name, b := range map[string]*build{"a trace": ownTrace("a"), "one without a root": rootless} {
 		for how, remove := range map[string]func(*Store, string) error{
 			"Delete": func(s *Store, id string) error { _, err := s.Delete(t.Context(), []string{id}); return err },
@@ -22,7 +22,7 @@ func TestWritesOfATraceThatIsStoredAgain(t *testing.T) {
 			s := open(t)
 			seen := make(map[int64]bool)
 			for range 3 {
-				upload(t, s, b.messages())
+				upload(t, s, b.Messages())
 				list, err := s.List(t.Context(), Filter{})
 				if err != nil || len(list) != 1 {
 					t.Fatal(list, err)

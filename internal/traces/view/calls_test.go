@@ -212,13 +212,13 @@ func TestTheFirstCallsNeedFewTasks(t *testing.T) {
 	defer func() { _ = s.Close() }()
 	for n := range 100 {
 		b := newBuild(fmt.Sprint(n))
-		root := b.root("task", otelmap.OutcomeCompleted, time.Minute)
+		root := b.Root("task", otelmap.OutcomeCompleted, time.Minute)
 		for i := range 5 {
-			if b.tool(root, "Bash", `{"command":"ls"}`, time.Second, 2*time.Second); i%2 > 0 {
-				b.fail(otelmap.ErrorTool, "no")
+			if b.Tool(root, "Bash", `{"command":"ls"}`, time.Second, 2*time.Second); i%2 > 0 {
+				b.Fail(otelmap.ErrorTool, "no")
 			}
 		}
-		if err := s.UploadTraces(t.Context(), b.messages()); err != nil {
+		if err := s.UploadTraces(t.Context(), b.Messages()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -239,9 +239,9 @@ func TestDeniedCallsOfARunningTaskAreNoted(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	b := newBuild("runs")
-	b.tool(b.root("task", otelmap.OutcomeRunning, time.Minute), "Bash", `{"command":"git push"}`, time.Second, 2*time.Second)
-	b.fail(otelmap.ErrorToolDenied, "not today")
-	running := store.NewTrace(b.messages())
+	b.Tool(b.Root("task", otelmap.OutcomeRunning, time.Minute), "Bash", `{"command":"git push"}`, time.Second, 2*time.Second)
+	b.Fail(otelmap.ErrorToolDenied, "not today")
+	running := store.NewTrace(b.Messages())
 	f := store.Filter{Denied: true}
 	page, err := s.Page(t.Context(), f, running)
 	if err != nil || len(page.Running) != 1 {
@@ -261,13 +261,13 @@ func TestCallsOfAWorkspaceAreThoseOfTheFolder(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	b := newBuild("workspace")
-	root := b.root("task", otelmap.OutcomeCompleted, time.Minute, otlp.Strings(otelmap.KeyFolders, []string{"/home/dev/shop-api", "/home/dev/web"}))
+	root := b.Root("task", otelmap.OutcomeCompleted, time.Minute, otlp.Strings(otelmap.KeyFolders, []string{"/home/dev/shop-api", "/home/dev/web"}))
 	for i, folder := range []string{"", "/home/dev/web", "/home/dev/shop-api"} {
 		at := time.Duration(i+1) * time.Second
-		b.tool(root, "Edit", `{}`, at, at+time.Second)
-		b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyFolder, folder))
+		b.Tool(root, "Edit", `{}`, at, at+time.Second)
+		b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyFolder, folder))
 	}
-	if err := s.UploadTraces(t.Context(), b.messages()); err != nil {
+	if err := s.UploadTraces(t.Context(), b.Messages()); err != nil {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string]int{"": 3, "/home/dev": 3, "/home/dev/shop-api": 2, "/home/dev/web": 1} {

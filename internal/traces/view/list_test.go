@@ -202,7 +202,7 @@ func TestEmptyListPrintsNothing(t *testing.T) {
 }
 
 func TestColorsAreOptional(t *testing.T) {
-	tr := stored(t, clineTrace().messages())
+	tr := stored(t, clineTrace().Messages())
 	for name, text := range map[string]string{
 		"list": listing(t, sampleList(), Options{}), "tree": draw(t, tr, Options{Verbose: true}),
 	} {
@@ -222,11 +222,11 @@ func TestColorsAreOptional(t *testing.T) {
 
 func TestASCIIDrawsWithASCIIAlone(t *testing.T) {
 	b := newBuild("ascii")
-	root := b.root(strings.Repeat("long ", 50), otelmap.OutcomeCompleted, time.Second)
+	root := b.Root(strings.Repeat("long ", 50), otelmap.OutcomeCompleted, time.Second)
 	for range collapseAfter + 10 {
-		b.tool(root, "x", `{"command":"`+strings.Repeat("y", 200)+`"}`, 0, time.Second)
+		b.Tool(root, "x", `{"command":"`+strings.Repeat("y", 200)+`"}`, 0, time.Second)
 	}
-	tr := stored(t, b.messages())
+	tr := stored(t, b.Messages())
 	tr.Title = strings.ReplaceAll(tr.Title, "…", "")
 	for name, text := range map[string]string{
 		"tree": draw(t, tr, Options{ASCII: true}), "list": listing(t, []store.Summary{tr.Summary}, Options{ASCII: true}),
@@ -244,8 +244,8 @@ func TestASCIIDrawsWithASCIIAlone(t *testing.T) {
 // in the conversation.
 func TestTraceWithoutARootHasOneWord(t *testing.T) {
 	b := newBuild("cline")
-	b.tool(-1, "read_file", `{"path":"a"}`, 0, time.Second)
-	tr := store.NewTrace(b.messages())
+	b.Tool(-1, "read_file", `{"path":"a"}`, 0, time.Second)
+	tr := store.NewTrace(b.Messages())
 	var list, tree, said strings.Builder
 	if err := errors.Join(List(&list, []store.Summary{tr.Summary}, 0, nil, store.Totals{}, Options{}), Tree(&tree, tr, Options{}),
 		Conversation(&said, []store.Summary{tr.Summary}, &store.Totals{}, func(string) (*store.Trace, error) { return tr, nil }, Options{})); err != nil {

@@ -82,7 +82,7 @@ func TestANumberIsThatOfTheTree(t *testing.T) {
 }
 
 func TestFindRow(t *testing.T) {
-	rows := Rows(store.NewTrace(clineTrace().messages()))
+	rows := Rows(store.NewTrace(clineTrace().Messages()))
 	for name, want := range map[string]string{"1": "tool", "#2": "tool", "a000000000000001": "run", "0": "error", "#0": "error", "-1": "error", "99": "error", "a000": "error", "ffff": "error"} {
 		got := "error"
 		if i, err := FindRow(rows, name); err == nil {

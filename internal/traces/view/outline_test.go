@@ -22,24 +22,24 @@ func shapeless(r *rand.Rand, n int) *build {
 		from := time.Duration(r.IntN(4)) * time.Second
 		switch r.IntN(5) {
 		case 0:
-			b.root("task", otelmap.OutcomeCompleted, 9*time.Second)
+			b.Root("task", otelmap.OutcomeCompleted, 9*time.Second)
 		case 1:
-			b.chat(parent, from, from+time.Second, usageAttrs(10, 1, 5, 0.25)...)
+			b.Chat(parent, from, from+time.Second, usageAttrs(10, 1, 5, 0.25)...)
 		case 2:
-			b.add(parent, "invoke_agent sub", from, from+time.Second, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "look")))
+			b.Add(parent, "invoke_agent sub", from, from+time.Second, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "look")))
 		default:
-			b.tool(parent, "bash", `{"command":"ls"}`, from, from+time.Second)
+			b.Tool(parent, "bash", `{"command":"ls"}`, from, from+time.Second)
 		}
 		switch r.IntN(6) {
 		case 0:
-			b.fail(otelmap.ErrorTool, "no")
+			b.Fail(otelmap.ErrorTool, "no")
 		case 1:
-			b.last().EndTimeUnixNano = 0
+			b.Last().EndTimeUnixNano = 0
 		case 2:
-			b.event(len(b.spans), otelmap.EventHook, from, str(otelmap.KeyHookDecision, "deny"), num(otelmap.KeyHookDuration, 20))
-			b.event(len(b.spans), otelmap.EventNotification, from, str(otelmap.KeyText, "hello"))
+			b.Event(len(b.Spans), otelmap.EventHook, from, str(otelmap.KeyHookDecision, "deny"), num(otelmap.KeyHookDuration, 20))
+			b.Event(len(b.Spans), otelmap.EventNotification, from, str(otelmap.KeyText, "hello"))
 		case 3:
-			b.last().Attributes = append(b.last().Attributes, num(otelmap.KeyHostDuration, 300), str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
+			b.Last().Attributes = append(b.Last().Attributes, num(otelmap.KeyHostDuration, 300), str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
 		}
 	}
 	return b
@@ -54,10 +54,10 @@ func TestOutlineHasTheRowsOfTheTrace(t *testing.T) {
 		builds = append(builds, shapeless(r, n+1))
 	}
 	for _, b := range builds {
-		tr := store.Trace{ResourceSpans: b.messages()}
+		tr := store.Trace{ResourceSpans: b.Messages()}
 		tr.Model = "claude-sonnet-4-5"
 		o, k := NewOutline(&tr.Summary), NewSkimmer()
-		for _, s := range b.spans {
+		for _, s := range b.Spans {
 			message, err := proto.Marshal(s)
 			if err != nil {
 				t.Fatal(err)
@@ -78,7 +78,7 @@ func TestOutlineHasTheRowsOfTheTrace(t *testing.T) {
 			bare := o.Row(i)
 			row := &bare
 			if p := bare.Place(); p >= 0 {
-				row = bare.With(b.spans[p])
+				row = bare.With(b.Spans[p])
 			}
 			describe := func(r *Row) string {
 				return fmt.Sprintf("%d %s %q %q %v %v #%d %v %s %v %v %q %v %v", r.Depth, r.Kind, r.Status, r.Label, r.Start, r.End, r.Number, r.Detached,
@@ -103,13 +103,13 @@ func TestOutlineHasTheRowsOfTheTrace(t *testing.T) {
 func BenchmarkOutline(b *testing.B) {
 	const n = 100_000
 	made := newBuild("large")
-	made.root("task", otelmap.OutcomeCompleted, time.Hour)
+	made.Root("task", otelmap.OutcomeCompleted, time.Hour)
 	for i := range n {
 		at := time.Duration(i) * time.Millisecond
-		made.tool(1, "bash", `{"command":"ls"}`, at, at+time.Millisecond)
+		made.Tool(1, "bash", `{"command":"ls"}`, at, at+time.Millisecond)
 	}
 	var messages [][]byte
-	for _, s := range made.spans {
+	for _, s := range made.Spans {
 		m, err := proto.Marshal(s)
 		if err != nil {
 			b.Fatal(err)

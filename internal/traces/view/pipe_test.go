@@ -59,8 +59,8 @@ func TestAPipeCutsNothing(t *testing.T) {
 		}
 	}
 	made := newBuild("pipe")
-	made.tool(made.root(long("prompt"), "completed", 9*time.Second), long("tool"), `{"command":"`+long("detail")+`"}`, time.Second, 2*time.Second)
-	tree := draw(t, store.NewTrace(made.messages()), Options{})
+	made.Tool(made.Root(long("prompt"), "completed", 9*time.Second), long("tool"), `{"command":"`+long("detail")+`"}`, time.Second, 2*time.Second)
+	tree := draw(t, store.NewTrace(made.Messages()), Options{})
 	for _, want := range []string{"prompt", "tool", "detail"} {
 		if !strings.Contains(tree, long(want)) {
 			t.Errorf("tree: %s is cut:\n%s", want, tree)

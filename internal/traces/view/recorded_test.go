@@ -99,7 +99,7 @@ func TestRecordedSessions(t *testing.T) {
 }
 
 func TestCallShowsEditsAndHooks(t *testing.T) {
-	tr := stored(t, hooked().messages())
+	tr := stored(t, hooked().Messages())
 	rows := Rows(tr)
 	i := Failed(rows)[0]
 	text := rows[i].Texts()
@@ -113,9 +113,9 @@ func TestCallShowsEditsAndHooks(t *testing.T) {
 		})
 	}
 	b := newBuild("edit")
-	root := b.root("task", "completed", 9*time.Second)
-	b.tool(root, "replace_in_file", `{"diff":"------- SEARCH\nfunc login(user, password string) error {\n\treturn nil\n}\n=======\nfunc login(user, password string) error {\n\tif password == \"\" {\n\t\treturn ErrMissing // the caller shows it\n\t}\n\treturn nil\n}\n+++++++ REPLACE","path":"src/login.go"}`, 1, 2)
-	tr = stored(t, b.messages())
+	root := b.Root("task", "completed", 9*time.Second)
+	b.Tool(root, "replace_in_file", `{"diff":"------- SEARCH\nfunc login(user, password string) error {\n\treturn nil\n}\n=======\nfunc login(user, password string) error {\n\tif password == \"\" {\n\t\treturn ErrMissing // the caller shows it\n\t}\n\treturn nil\n}\n+++++++ REPLACE","path":"src/login.go"}`, 1, 2)
+	tr = stored(t, b.Messages())
 	rows = Rows(tr)
 	for _, width := range widths {
 		goldenAt(t, "call-edit", width, func(o Options) string {
@@ -137,14 +137,14 @@ func TestCallsAndSessionsDoNotControlTheTerminal(t *testing.T) {
 	for name, h := range hostile {
 		t.Run(name, func(t *testing.T) {
 			b := newBuild(name)
-			root := b.root(h, "completed", 9*time.Second, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(h, "")))
-			b.chat(root, 1, 2)
-			b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(h, "")))
-			call := b.tool(root, h, `{"path":"`+h+`"}`, 1, 2)
-			b.event(call, otelmap.EventHook, 1, str(otelmap.KeyHookCommand, h), str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, h))
-			b.fail(h, h)
-			b.tool(root, "Write", fmt.Sprintf(`{"file_path":%q,"content":%q}`, h, h), 2, 3)
-			tr := stored(t, b.messages())
+			root := b.Root(h, "completed", 9*time.Second, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(h, "")))
+			b.Chat(root, 1, 2)
+			b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(h, "")))
+			call := b.Tool(root, h, `{"path":"`+h+`"}`, 1, 2)
+			b.Event(call, otelmap.EventHook, 1, str(otelmap.KeyHookCommand, h), str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, h))
+			b.Fail(h, h)
+			b.Tool(root, "Write", fmt.Sprintf(`{"file_path":%q,"content":%q}`, h, h), 2, 3)
+			tr := stored(t, b.Messages())
 			rows := Rows(tr)
 			for _, o := range []Options{{}, {Width: 40}, {Width: 120, ASCII: true}} {
 				var out bytes.Buffer

@@ -15,16 +15,16 @@ import (
 func TestRowsAreTheTreeInDepthFirstOrder(t *testing.T) {
 	const s = time.Second
 	b := newBuild("rows")
-	root := b.root("task", otelmap.OutcomeCompleted, 9*s)
-	b.event(root, otelmap.EventPrompt, 0, str(otelmap.KeyText, "go"))
-	call := b.tool(root, "read_file", `{"path":"a"}`, s, 2*s)
-	b.fail(otelmap.ErrorTool, "no such file")
-	agent := b.add(call, "invoke_agent subagent", s, 2*s, str(otelmap.KeyOperation, otelmap.OpInvokeAgent))
-	b.chat(agent, s, 2*s, usageAttrs(1000, 2, 0, 0.5)...)
-	b.add(99, "GET /", 3*s, 4*s)
-	b.last().EndTimeUnixNano = 0
+	root := b.Root("task", otelmap.OutcomeCompleted, 9*s)
+	b.Event(root, otelmap.EventPrompt, 0, str(otelmap.KeyText, "go"))
+	call := b.Tool(root, "read_file", `{"path":"a"}`, s, 2*s)
+	b.Fail(otelmap.ErrorTool, "no such file")
+	agent := b.Add(call, "invoke_agent subagent", s, 2*s, str(otelmap.KeyOperation, otelmap.OpInvokeAgent))
+	b.Chat(agent, s, 2*s, usageAttrs(1000, 2, 0, 0.5)...)
+	b.Add(99, "GET /", 3*s, 4*s)
+	b.Last().EndTimeUnixNano = 0
 	var got []string
-	for _, r := range Rows(stored(t, b.messages())) {
+	for _, r := range Rows(stored(t, b.Messages())) {
 		kind, message := r.Problem()
 		got = append(got, fmt.Sprintf("%d %s %q %s detached=%v %v %q %s %s",
 			r.Depth, r.Kind, r.Status, r.Label, r.Detached, r.Took(), r.Details(), kind, message))
@@ -54,9 +54,9 @@ func TestProblemHasNoClassThatSaysNothing(t *testing.T) {
 	} {
 		for i, message := range []string{"it broke", ""} {
 			b := newBuild("problem")
-			b.root("task", otelmap.OutcomeFailed, time.Second)
-			b.fail(class, message)
-			kind, message := Rows(stored(t, b.messages()))[0].Problem()
+			b.Root("task", otelmap.OutcomeFailed, time.Second)
+			b.Fail(class, message)
+			kind, message := Rows(stored(t, b.Messages()))[0].Problem()
 			if got := kind + " " + message; got != want[i] {
 				t.Errorf("%s: %q, want %q", class, got, want[i])
 			}
@@ -67,11 +67,11 @@ func TestProblemHasNoClassThatSaysNothing(t *testing.T) {
 func TestUnknownOutcomesAreMarked(t *testing.T) {
 	const s = time.Second
 	b := newBuild("unknown")
-	root := b.root("task", otelmap.OutcomeCompleted, 9*s,
+	root := b.Root("task", otelmap.OutcomeCompleted, 9*s,
 		num(otelmap.KeyToolCalls, 3), num(otelmap.KeyToolFailures, 1), num(otelmap.KeyToolUnknown, 1))
-	b.tool(root, "execute_command", `{"command":"npm test"}`, 3*s, 4*s)
-	b.last().Attributes = append(b.last().Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
-	tr := stored(t, b.messages())
+	b.Tool(root, "execute_command", `{"command":"npm test"}`, 3*s, 4*s)
+	b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyToolOutcome, otelmap.ToolOutcomeUnknown))
+	tr := stored(t, b.Messages())
 	for want, text := range map[string]string{
 		"? execute_command  npm test":   draw(t, tr, Options{}),
 		"~ execute_command  npm test":   draw(t, tr, Options{ASCII: true}),

@@ -17,19 +17,19 @@ import (
 // subagent that has its own.
 func told(prompt, answer string, prompts, answers []string) *store.Trace {
 	b := newBuild("story")
-	root := b.root(prompt, otelmap.OutcomeCompleted, time.Minute, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(answer, "stop")))
+	root := b.Root(prompt, otelmap.OutcomeCompleted, time.Minute, str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(answer, "stop")))
 	for i, p := range prompts {
-		b.event(root, otelmap.EventPrompt, time.Duration(i)*time.Second, str(otelmap.KeyText, p))
+		b.Event(root, otelmap.EventPrompt, time.Duration(i)*time.Second, str(otelmap.KeyText, p))
 	}
-	sub := b.add(root, "invoke_agent Explore", 10*time.Second, 30*time.Second, str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
+	sub := b.Add(root, "invoke_agent Explore", 10*time.Second, 30*time.Second, str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
 		str(otelmap.KeyAgent, "a1"), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, "look around")))
-	b.tool(sub, "read_file", `{"path":"a.go"}`, 11*time.Second, 12*time.Second)
+	b.Tool(sub, "read_file", `{"path":"a.go"}`, 11*time.Second, 12*time.Second)
 	for i, text := range answers {
 		from := time.Duration(40+i) * time.Second
-		b.add(root, "chat", from, from+time.Second, str(otelmap.KeyOperation, otelmap.OpChat),
+		b.Add(root, "chat", from, from+time.Second, str(otelmap.KeyOperation, otelmap.OpChat),
 			str(otelmap.KeyOutputMessages, otelmap.AnswerMessages(text, "stop")))
 	}
-	return &store.Trace{Summary: store.Summary{Host: "cline", Outcome: otelmap.OutcomeCompleted}, ResourceSpans: b.messages()}
+	return &store.Trace{Summary: store.Summary{Host: "cline", Outcome: otelmap.OutcomeCompleted}, ResourceSpans: b.Messages()}
 }
 
 func TestStory(t *testing.T) {
@@ -106,11 +106,11 @@ func TestStory(t *testing.T) {
 // ours.
 func TestEventsAreKnownByTheirNames(t *testing.T) {
 	b := newBuild("labels")
-	root := b.root("fix it", otelmap.OutcomeCompleted, time.Minute)
+	root := b.Root("fix it", otelmap.OutcomeCompleted, time.Minute)
 	for i, name := range []string{otelmap.EventPrompt, "prompt", otelmap.EventHook, "hook", otelmap.EventUsage, "usage", otelmap.EventPermission, "permission_request"} {
-		b.event(root, name, time.Duration(i)*time.Second, str(otelmap.KeyText, "fix it"))
+		b.Event(root, name, time.Duration(i)*time.Second, str(otelmap.KeyText, "fix it"))
 	}
-	tr := &store.Trace{Summary: store.Summary{Host: "cline"}, ResourceSpans: b.messages()}
+	tr := &store.Trace{Summary: store.Summary{Host: "cline"}, ResourceSpans: b.Messages()}
 	var got []Who
 	for step := range StoryOf(tr, Rows(tr)).Steps(0) {
 		got = append(got, step.Who)

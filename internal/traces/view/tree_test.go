@@ -50,7 +50,7 @@ func draw(t testing.TB, tr *store.Trace, o Options) string {
 }
 
 func TestTreeGolden(t *testing.T) {
-	tr := stored(t, clineTrace().messages())
+	tr := stored(t, clineTrace().Messages())
 	for _, c := range []struct {
 		file string
 		o    Options
@@ -66,7 +66,7 @@ func TestTreeGolden(t *testing.T) {
 }
 
 func TestTreeKeepsToItsWidth(t *testing.T) {
-	tr := stored(t, clineTrace().messages())
+	tr := stored(t, clineTrace().Messages())
 	for w := 40; w <= 160; w += 7 {
 		for i, l := range strings.Split(draw(t, tr, Options{Width: w}), "\n") {
 			if got := termtext.Width(l); got > w {
@@ -86,25 +86,25 @@ func hooked() *build {
 		}, more...)
 	}
 	b := newBuild("hooked")
-	root := b.root("task", otelmap.OutcomeCancelled, 9*s)
-	b.event(root, otelmap.EventHook, ms, str(otelmap.KeyHookEvent, "SessionStart"),
+	root := b.Root("task", otelmap.OutcomeCancelled, 9*s)
+	b.Event(root, otelmap.EventHook, ms, str(otelmap.KeyHookEvent, "SessionStart"),
 		str(otelmap.KeyHookCommand, "notes.sh"), str(otelmap.KeyHookStatus, "ok"),
 		num(otelmap.KeyHookExitCode, 0), num(otelmap.KeyHookDuration, 40))
-	call := b.tool(root, "execute_command", `{"command":"git push"}`, s, 2*s)
-	b.event(call, otelmap.EventHook, s+ms, run(str(otelmap.KeyHookCommand, "./guard.sh"),
+	call := b.Tool(root, "execute_command", `{"command":"git push"}`, s, 2*s)
+	b.Event(call, otelmap.EventHook, s+ms, run(str(otelmap.KeyHookCommand, "./guard.sh"),
 		str(otelmap.KeyHookStatus, "ok"), num(otelmap.KeyHookExitCode, 2), num(otelmap.KeyHookDuration, 1200),
 		str(otelmap.KeyHookDecision, "deny"), str(otelmap.KeyHookReason, "not on\nmain"))...)
-	b.event(call, otelmap.EventHook, s+2*ms, run(str(otelmap.KeyHookCommand, "lint"),
+	b.Event(call, otelmap.EventHook, s+2*ms, run(str(otelmap.KeyHookCommand, "lint"),
 		str(otelmap.KeyHookStatus, "error"), num(otelmap.KeyHookExitCode, 1), num(otelmap.KeyHookDuration, 0))...)
-	b.event(call, otelmap.EventHook, s+3*ms, run(str(otelmap.KeyHookCommand, "bg"), str(otelmap.KeyHookStatus, "async"))...)
-	b.event(call, otelmap.EventHook, s+4*ms, run(str(otelmap.KeyHookCommand, "gone"),
+	b.Event(call, otelmap.EventHook, s+3*ms, run(str(otelmap.KeyHookCommand, "bg"), str(otelmap.KeyHookStatus, "async"))...)
+	b.Event(call, otelmap.EventHook, s+4*ms, run(str(otelmap.KeyHookCommand, "gone"),
 		str(otelmap.KeyHookStatus, "not_started"), str(otelmap.KeyHookReason, "no such file"))...)
-	b.fail(otelmap.ErrorToolDenied, "denied by ./guard.sh: not on main")
+	b.Fail(otelmap.ErrorToolDenied, "denied by ./guard.sh: not on main")
 	return b
 }
 
 func TestTreeShowsTheUsersHooks(t *testing.T) {
-	tr := stored(t, hooked().messages())
+	tr := stored(t, hooked().Messages())
 	golden.Check(t, "hooks.txt", draw(t, tr, Options{}))
 	golden.Check(t, "hooks-verbose.txt", draw(t, tr, Options{Verbose: true}))
 }
@@ -123,31 +123,31 @@ func TestTreeOfBrokenTraces(t *testing.T) {
 		want  []string
 	}{
 		{"without a root", func(b *build) {
-			b.tool(7, "read_file", `{"path":"a"}`, 0, s)
-			b.tool(7, "read_file", `{"path":"b"}`, s, 2*s)
+			b.Tool(7, "read_file", `{"path":"a"}`, 0, s)
+			b.Tool(7, "read_file", `{"path":"b"}`, s, 2*s)
 		}, []string{
 			"… (no root span)",
 			"├─ ✓ read_file (parent missing)  a",
 			"└─ ✓ read_file (parent missing)  b",
 		}},
 		{"with a missing parent", func(b *build) {
-			b.root("task", otelmap.OutcomeCompleted, 9*s)
-			b.tool(77, "read_file", `{"path":"a"}`, s, 2*s)
+			b.Root("task", otelmap.OutcomeCompleted, 9*s)
+			b.Tool(77, "read_file", `{"path":"a"}`, s, 2*s)
 		}, []string{
 			"✓ invoke_agent cline",
 			"└─ ✓ read_file (parent missing)  a",
 		}},
 		{"with a span that is its own parent", func(b *build) {
-			b.root("task", otelmap.OutcomeCompleted, 9*s)
-			b.tool(2, "loop", `{}`, s, 2*s)
+			b.Root("task", otelmap.OutcomeCompleted, 9*s)
+			b.Tool(2, "loop", `{}`, s, 2*s)
 		}, []string{
 			"✓ invoke_agent cline",
 			"└─ ✓ loop (parent missing)",
 		}},
 		{"with a ring of parents and no root", func(b *build) {
-			b.tool(2, "one", `{}`, s, 2*s)
-			b.tool(3, "two", `{}`, 2*s, 3*s)
-			b.tool(1, "three", `{}`, 3*s, 4*s)
+			b.Tool(2, "one", `{}`, s, 2*s)
+			b.Tool(3, "two", `{}`, 2*s, 3*s)
+			b.Tool(1, "three", `{}`, 3*s, 4*s)
 		}, []string{
 			"… (no root span)",
 			"└─ ✓ one (parent missing)",
@@ -155,34 +155,34 @@ func TestTreeOfBrokenTraces(t *testing.T) {
 			"      └─ ✓ two",
 		}},
 		{"with a root below a parent elsewhere", func(b *build) {
-			b.root("task", otelmap.OutcomeFailed, 9*s)
-			b.last().ParentSpanId = spanID(99)
-			b.tool(1, "read_file", `{"path":"a"}`, s, 2*s)
+			b.Root("task", otelmap.OutcomeFailed, 9*s)
+			b.Last().ParentSpanId = spanID(99)
+			b.Tool(1, "read_file", `{"path":"a"}`, s, 2*s)
 		}, []string{
 			"✗ invoke_agent cline",
 			"└─ ✓ read_file  a",
 		}},
 		{"with two runs", func(b *build) {
-			b.root("first", otelmap.OutcomeCancelled, 2*s)
-			b.add(-1, "invoke_agent cline", 3*s, 4*s, str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
+			b.Root("first", otelmap.OutcomeCancelled, 2*s)
+			b.Add(-1, "invoke_agent cline", 3*s, 4*s, str(otelmap.KeyOperation, otelmap.OpInvokeAgent),
 				str(otelmap.KeyHost, "cline"), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
-			b.tool(2, "read_file", `{"path":"a"}`, 3*s, 4*s)
+			b.Tool(2, "read_file", `{"path":"a"}`, 3*s, 4*s)
 		}, []string{
 			"⊘ invoke_agent cline",
 			"✓ invoke_agent cline",
 			"└─ ✓ read_file  a",
 		}},
 		{"with a span that has no end and no start", func(b *build) {
-			b.root("task", otelmap.OutcomeCompleted, 9*s)
-			b.tool(1, "read_file", `{}`, 0, 0)
-			b.last().StartTimeUnixNano, b.last().EndTimeUnixNano = 0, 0
+			b.Root("task", otelmap.OutcomeCompleted, 9*s)
+			b.Tool(1, "read_file", `{}`, 0, 0)
+			b.Last().StartTimeUnixNano, b.Last().EndTimeUnixNano = 0, 0
 		}, []string{
 			"✓ invoke_agent cline",
 			"└─ … read_file",
 		}},
 		{"with an end before the start", func(b *build) {
-			b.root("task", otelmap.OutcomeCompleted, 9*s)
-			b.tool(1, "read_file", `{}`, 5*s, 4*s)
+			b.Root("task", otelmap.OutcomeCompleted, 9*s)
+			b.Tool(1, "read_file", `{}`, 5*s, 4*s)
 		}, []string{
 			"✓ invoke_agent cline",
 			"└─ ✓ read_file",
@@ -191,7 +191,7 @@ func TestTreeOfBrokenTraces(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBuild(c.name)
 			c.build(b)
-			got := lines(draw(t, stored(t, b.messages()), Options{}))
+			got := lines(draw(t, stored(t, b.Messages()), Options{}))
 			if len(got) != len(c.want) {
 				t.Fatalf("got %d lines, want %d:\n%s", len(got), len(c.want), strings.Join(got, "\n"))
 			}
@@ -206,9 +206,9 @@ func TestTreeOfBrokenTraces(t *testing.T) {
 
 func TestTreeShowsNoNegativeDuration(t *testing.T) {
 	b := newBuild("back")
-	b.root("task", otelmap.OutcomeCompleted, 9*time.Second)
-	b.tool(1, "read_file", `{}`, 5*time.Second, 4*time.Second)
-	got := lines(draw(t, stored(t, b.messages()), Options{}))
+	b.Root("task", otelmap.OutcomeCompleted, 9*time.Second)
+	b.Tool(1, "read_file", `{}`, 5*time.Second, 4*time.Second)
+	got := lines(draw(t, stored(t, b.Messages()), Options{}))
 	if !strings.HasSuffix(got[1], " +5.0s     0ms") {
 		t.Errorf("got %q", got[1])
 	}
@@ -216,14 +216,14 @@ func TestTreeShowsNoNegativeDuration(t *testing.T) {
 
 func TestTreeCollapsesSimilarSiblings(t *testing.T) {
 	b := newBuild("many")
-	root := b.root("task", otelmap.OutcomeCompleted, time.Hour)
+	root := b.Root("task", otelmap.OutcomeCompleted, time.Hour)
 	for i := range 10_000 {
-		b.tool(root, "read_file", `{"path":"a"}`, time.Duration(i)*time.Millisecond, time.Duration(i+1)*time.Millisecond)
+		b.Tool(root, "read_file", `{"path":"a"}`, time.Duration(i)*time.Millisecond, time.Duration(i+1)*time.Millisecond)
 	}
-	b.tool(root, "read_file", `{"path":"bad"}`, time.Minute, time.Minute)
-	b.fail(otelmap.ErrorTool, "no such file")
-	b.tool(root, "write_to_file", `{"path":"a"}`, time.Minute, time.Minute)
-	tr := stored(t, b.messages())
+	b.Tool(root, "read_file", `{"path":"bad"}`, time.Minute, time.Minute)
+	b.Fail(otelmap.ErrorTool, "no such file")
+	b.Tool(root, "write_to_file", `{"path":"a"}`, time.Minute, time.Minute)
+	tr := stored(t, b.Messages())
 
 	text := draw(t, tr, Options{})
 	got := lines(text)
@@ -250,12 +250,12 @@ func TestTreeCollapseBoundary(t *testing.T) {
 		{collapseAfter + 2, collapseAfter + 1},
 	} {
 		b := newBuild("boundary")
-		root := b.root("task", otelmap.OutcomeCompleted, time.Hour)
+		root := b.Root("task", otelmap.OutcomeCompleted, time.Hour)
 		for range c.siblings {
-			parent := b.tool(root, "task", `{}`, 0, 0)
-			b.tool(parent, "inner", `{}`, 0, 0)
+			parent := b.Tool(root, "task", `{}`, 0, 0)
+			b.Tool(parent, "inner", `{}`, 0, 0)
 		}
-		text := draw(t, stored(t, b.messages()), Options{})
+		text := draw(t, stored(t, b.Messages()), Options{})
 		if got := strings.Count(text, "─ ✓ task") + strings.Count(text, " more task"); got != c.lines {
 			t.Errorf("%d siblings: got %d lines, want %d", c.siblings, got, c.lines)
 		}
@@ -267,11 +267,11 @@ func TestTreeCollapseBoundary(t *testing.T) {
 
 func TestTreeOfDeepChain(t *testing.T) {
 	b := newBuild("deep")
-	parent := b.root("task", otelmap.OutcomeCompleted, time.Hour)
+	parent := b.Root("task", otelmap.OutcomeCompleted, time.Hour)
 	for range 10_000 {
-		parent = b.tool(parent, "deeper", `{"path":"a"}`, 0, time.Second)
+		parent = b.Tool(parent, "deeper", `{"path":"a"}`, 0, time.Second)
 	}
-	got := lines(draw(t, stored(t, b.messages()), Options{}))
+	got := lines(draw(t, stored(t, b.Messages()), Options{}))
 	if len(got) != 10_001 {
 		t.Fatalf("got %d lines, want 10001", len(got))
 	}
@@ -298,15 +298,15 @@ var hostile = map[string]string{
 // foul makes a trace whose every text is h.
 func foul(h string) *build {
 	b := newBuild("foul")
-	root := b.root(h, h, time.Second)
-	b.event(root, otelmap.EventPrompt, 0, str(otelmap.KeyText, h), str(h, h))
-	b.event(root, h, 0, str("k", h), otlp.Strings(h, []string{h}))
-	b.tool(root, h, h, 0, time.Second)
-	b.fail(h, h)
-	b.tool(root, h, `{"command":`+strconv.Quote(h)+`}`, 0, time.Second)
-	b.tool(root, "", `{"`+h+`":["`+h, 0, time.Second)
-	b.chat(root, 0, time.Second)
-	for _, s := range b.spans {
+	root := b.Root(h, h, time.Second)
+	b.Event(root, otelmap.EventPrompt, 0, str(otelmap.KeyText, h), str(h, h))
+	b.Event(root, h, 0, str("k", h), otlp.Strings(h, []string{h}))
+	b.Tool(root, h, h, 0, time.Second)
+	b.Fail(h, h)
+	b.Tool(root, h, `{"command":`+strconv.Quote(h)+`}`, 0, time.Second)
+	b.Tool(root, "", `{"`+h+`":["`+h, 0, time.Second)
+	b.Chat(root, 0, time.Second)
+	for _, s := range b.Spans {
 		s.Name = h
 		for _, a := range s.Attributes {
 			if _, ok := a.GetValue().GetValue().(*commonpb.AnyValue_StringValue); ok &&
@@ -332,9 +332,9 @@ func controls(text string) string {
 func TestControlCharactersAreNotPrinted(t *testing.T) {
 	for name, h := range hostile {
 		t.Run(name, func(t *testing.T) {
-			tr := stored(t, foul(h).messages())
+			tr := stored(t, foul(h).Messages())
 			// Texts that never went through the store must be safe as well.
-			raw := &store.Trace{Summary: tr.Summary, ResourceSpans: foul(h).messages()}
+			raw := &store.Trace{Summary: tr.Summary, ResourceSpans: foul(h).Messages()}
 			raw.Title, raw.Host, raw.Outcome, raw.Model, raw.Session, raw.TraceID = h, h, h, h, h, h
 			for _, tr := range []*store.Trace{tr, raw} {
 				for _, o := range []Options{{}, {Verbose: true}, {Width: 40}} {
@@ -365,7 +365,7 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, errDisk }
 
 func TestTreeReportsAWriterThatFails(t *testing.T) {
-	tr := stored(t, clineTrace().messages())
+	tr := stored(t, clineTrace().Messages())
 	if err := Tree(failing{}, tr, Options{}); !errors.Is(err, errDisk) {
 		t.Errorf("Tree: got %v, want %v", err, errDisk)
 	}
@@ -376,11 +376,11 @@ func TestTreeReportsAWriterThatFails(t *testing.T) {
 
 func BenchmarkTree10kSpans(b *testing.B) {
 	bu := newBuild("many")
-	root := bu.root("task", otelmap.OutcomeCompleted, time.Hour)
+	root := bu.Root("task", otelmap.OutcomeCompleted, time.Hour)
 	for i := range 10_000 {
-		bu.tool(root, fmt.Sprintf("tool_%d", i%500), `{"path":"src/server.ts"}`, time.Duration(i)*time.Millisecond, time.Minute)
+		bu.Tool(root, fmt.Sprintf("tool_%d", i%500), `{"path":"src/server.ts"}`, time.Duration(i)*time.Millisecond, time.Minute)
 	}
-	tr := stored(b, bu.messages())
+	tr := stored(b, bu.Messages())
 	for b.Loop() {
 		if err := Tree(io.Discard, tr, Options{}); err != nil {
 			b.Fatal(err)

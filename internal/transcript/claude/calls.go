@@ -155,7 +155,7 @@ func (c *response) seen(content transcript.Content) bool {
 			_, _ = io.WriteString(h, part+"\x00") // never fails
 		}
 	}
-	sum := h.Sum64() | 1 // zero stands for none
+	sum := h.Sum64() | 1 // zero means no row
 	if c.row == 0 {
 		c.row = sum
 		return false

@@ -249,12 +249,12 @@ func TestResponsesWithOneRowEachAreIndexedOnce(t *testing.T) {
 	}
 	first, again, side := at("m0", "r0", false), at("m0", "again", false), at("m0", "", true)
 	if first == again || first == side || again == side || at("m0", "again", false) != again || at("m0", "r0", false) != first || at("m0", "", false) != first {
-		t.Error("the responses of one message are not told apart")
+		t.Error("the responses of one message are mixed up")
 	}
 	if at("m0", "aside", true) != side || side.RequestID != "aside" || at("m0", "other", true) == side {
 		t.Error("a response takes the first request that is named")
 	}
 	if again.seen(transcript.Content{{Type: "text", Text: "x"}}) || again.seen(transcript.Content{{Type: "text", Text: "y"}}) || !again.seen(transcript.Content{{Type: "text", Text: "y"}}) {
-		t.Error("rows are not told apart")
+		t.Error("different rows are taken for the same, or the same for different ones")
 	}
 }

@@ -31,12 +31,14 @@ const (
 	hookEnd          = "hook.end"
 	taskComplete     = "session.task_complete"
 	abort            = "abort"
+	// VS Code's record of a request, which Copilot does not keep.
+	assistantUsage = "assistant.usage"
 )
 
 // idle are the rows that say nothing of the work, or what others say.
 const idle = " session.info session.warning session.idle session.truncation session.compaction_start session.compaction_complete session.import_legacy" +
 	" session.mode_changed session.plan_changed session.title_changed session.workspace_file_changed session.context_changed session.handoff" +
-	" session.snapshot_rewind session.usage_info assistant.turn_start assistant.turn_end assistant.intent assistant.reasoning assistant.usage" +
+	" session.snapshot_rewind session.usage_info assistant.turn_start assistant.turn_end assistant.intent assistant.reasoning" +
 	" tool.user_requested subagent.configured subagent.selected subagent.deselected system.message system.notification permission.requested" +
 	" permission.completed skill.invoked "
 
@@ -118,7 +120,9 @@ type log struct {
 
 	clock               transcript.Clock
 	version, cwd, model string
-	last                time.Time
+	// editor reports that VS Code wrote the file.
+	editor bool
+	last   time.Time
 }
 
 // agentKey is the id of something of one agent.
@@ -139,7 +143,7 @@ func newLog(maxText int) *log {
 
 // transcript is what the rows come to.
 func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
-	late := !l.caughtUp && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
+	late := !l.caughtUp && !l.editor && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
 	if q.Full || q.Whole != nil {
 		l.leave(hook.ToolUnknown, time.Time{})
@@ -175,7 +179,8 @@ func (l *log) add(r *row) {
 	r.agent = cmp.Or(l.callers[r.agent], r.agent)
 	switch r.kind {
 	case sessionStart, sessionResume:
-		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
+		l.version = cmp.Or(d.Text("vscodeVersion", "copilotVersion"), l.version)
+		l.editor = d.Text("vscodeVersion") != ""
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
 		l.Moves.Add("", r.at, l.cwd)
 		l.checkedOut(r.at, d.Members("context"))
@@ -185,7 +190,7 @@ func (l *log) add(r *row) {
 		l.model = cmp.Or(d.Text("newModel"), l.model)
 	case userMessage:
 		l.addPrompt(r)
-	case usageRecord:
+	case usageRecord, assistantUsage:
 		l.addUsage(r)
 	case assistantMessage:
 		l.addAnswer(r)
@@ -288,11 +293,19 @@ func (l *log) flush() {
 
 // ask notes a call that the model made, the name of which is the member name.
 func (l *log) ask(r *row, name string) {
-	l.asked[agentKey{r.agent, r.data.Text("toolCallId")}] = ask{r.data.Text(name), rawjson.Canonical(r.data.Get("arguments")), r.at}
+	arguments := r.data.Get("arguments")
+	if text := []byte(rawjson.Text(arguments)); rawjson.Members(text) != nil { // VS Code's are a text
+		arguments = text
+	}
+	l.asked[agentKey{r.agent, r.data.Text("toolCallId")}] = ask{r.data.Text(name), rawjson.Canonical(arguments), r.at}
 }
 
 // addUsage adds a request, which has just been answered.
 func (l *log) addUsage(r *row) {
+	if r.kind == assistantUsage {
+		l.addEditorUsage(r)
+		return
+	}
 	u := r.data.Members("usage")
 	took, _ := rawjson.Millis(u.Get("duration"))
 	c := hook.Request{
@@ -313,6 +326,22 @@ func (l *log) addUsage(r *row) {
 		return
 	}
 	l.addRequest(c)
+}
+
+// addEditorUsage adds what a request took, which has an answer before or after this row.
+func (l *log) addEditorUsage(r *row) {
+	if !l.editor {
+		return
+	}
+	last := len(l.Calls) - 1
+	if last >= 0 && l.Calls[last].Agent == r.agent && l.Calls[last].Usage == nil {
+		l.Calls[last].Usage, l.Calls[last].Model = usage(r.data), cmp.Or(r.data.Text("model"), l.Calls[last].Model)
+		return
+	}
+	l.addUnrecorded(r)
+	c := &l.Calls[len(l.Calls)-1]
+	c.Usage = usage(r.data)
+	l.requests[agentKey{c.Agent, ""}] = len(l.Calls) - 1 // where an answer without an id looks
 }
 
 func (l *log) addRequest(c hook.Request) {
@@ -383,9 +412,9 @@ func (l *log) addMetrics(r *row) {
 
 // usage is what a request took. The input includes what came from the cache.
 func usage(u rawjson.Object) *hook.Usage {
-	count := func(name string) int64 { return transcript.TokenCount(u, name) }
+	count := func(names ...string) int64 { return transcript.TokenCount(u, names...) }
 	return &hook.Usage{
-		Input: count("inputTokens"), Output: count("outputTokens"), Reasoning: count("reasoningTokens"), CacheRead: count("cacheReadTokens"), CacheWrite: count("cacheWriteTokens"),
+		Input: count("inputTokens"), Output: count("outputTokens"), Reasoning: count("reasoningTokens"), CacheRead: count("cacheReadTokens"), CacheWrite: count("cacheWriteTokens", "cacheCreationInputTokens"),
 		InputIncludesCache: true,
 	}
 }
@@ -396,6 +425,7 @@ func (l *log) addAnswer(r *row) {
 	calls, _ := d.Elements("toolRequests")
 	l.worked = r.at
 	i, ok := l.requests[agentKey{r.agent, d.Text("apiCallId")}]
+	delete(l.requests, agentKey{r.agent, ""})
 	if !ok && !l.recorded {
 		i, ok = len(l.Calls), true
 		l.addUnrecorded(r)

@@ -41,6 +41,18 @@ var Agent = transcript.Reader{
 	Host: hook.HostCopilot, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true, End: end,
 }
 
+// VSCode reads the transcripts of VS Code's Local agent, which are in the same form. They are
+// found by Query.Path alone. VS Code writes all rows before it calls a hook.
+var VSCode = transcript.Reader{
+	Host: hook.HostVSCode, Sessions: func(context.Context, *transcript.Files) ([]transcript.Session, error) { return nil, nil }, Parts: parts, AddEvents: addEvents, Timed: true,
+	Read: func(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+		if _, there := transcript.Stat(q.Session, q.Path); !there {
+			return nil, transcript.ErrNotFound
+		}
+		return read(ctx, f, q)
+	},
+}
+
 func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
 	path, err := find(ctx, f, q)
 	if errors.Is(err, transcript.ErrNotFound) && q.Path != "" { // a hook has named it

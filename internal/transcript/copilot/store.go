@@ -88,7 +88,11 @@ func (l *log) addStored(ctx context.Context, f *transcript.Files, path, session 
 		c.Usage, list = &list[i].usage, list[i+1:]
 	}
 	if unknown > 0 {
-		l.unread = append(l.unread, hook.Unread{File: path, Whole: true, Reason: fmt.Sprintf("tokens of %d requests, whose session has no end", unknown)})
+		why := "whose session has no end"
+		if l.editor {
+			why = "which this version of VS Code does not record"
+		}
+		l.unread = append(l.unread, hook.Unread{File: path, Whole: true, Reason: fmt.Sprintf("tokens of %d requests, %s", unknown, why)})
 	}
 	return err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -36,9 +36,9 @@ func played() *facts {
 	f := &facts{Session: s, Steps: []rig.StepResult{{Requests: 5}, {Requests: 6, Signalled: true}, {Requests: 7}}}
 	for i, a := range s.Answers {
 		part, index := s.Place(i)
-		r := mockanthropic.Request{N: i + 1, Part: part, Turn: index, Text: a.Text, Calls: make([]mockanthropic.ToolCall, len(a.Calls)), Status: a.Refusal}
+		r := llm.Request{N: i + 1, Part: part, Turn: index, Text: a.Text, Calls: make([]llm.Call, len(a.Calls)), Status: a.Refusal}
 		if a.Refusal == 0 {
-			r.Complete, r.Usage = true, &mockanthropic.Usage{Input: int64(i + 10), CacheRead: int64(i + 1), Output: 3}
+			r.Complete, r.Usage = true, &llm.Usage{Input: int64(i + 10), CacheRead: int64(i + 1), Output: 3}
 		}
 		f.Log = append(f.Log, r)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -23,7 +23,7 @@ type Session struct {
 // Part are the answers to the lead agent, or those to its subagents, in order.
 func (s *Session) Part(part string) (out []Answer) {
 	for _, a := range s.Answers {
-		if a.Sub == (part == mockanthropic.PartSub) {
+		if a.Sub == (part == llm.PartSub) {
 			out = append(out, a)
 		}
 	}
@@ -38,9 +38,9 @@ func (s *Session) Place(i int) (part string, index int) {
 		}
 	}
 	if s.Answers[i].Sub {
-		return mockanthropic.PartSub, index
+		return llm.PartSub, index
 	}
-	return mockanthropic.PartMain, index
+	return llm.PartMain, index
 }
 
 // Denies reports that the session has a call that is not allowed.
@@ -91,14 +91,6 @@ const Forbidden = "forbidden"
 
 // Around is in the task of every subagent.
 const Around = "look around the house"
-
-// Turns are answers in the form of an agent's model.
-func Turns[T any](answers []Answer, turn func(Answer) T) (out []T) {
-	for _, a := range answers {
-		out = append(out, turn(a))
-	}
-	return out
-}
 
 // Draw draws the session of a seed, with subagents or without. In a third of the sessions the
 // model numbers its calls anew in each answer.

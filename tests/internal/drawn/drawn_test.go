@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -88,15 +88,15 @@ func TestTruthComesFromScriptAndLog(t *testing.T) {
 			{Text: "long", Calls: []drawn.Call{{Mark: "m3k", Interrupts: true}}},
 		},
 	}
-	request := func(n, turn, calls int) mockanthropic.Request {
-		return mockanthropic.Request{
-			N: n, Part: mockanthropic.PartMain, Turn: turn, Text: s.Answers[turn].Text, Complete: true,
-			Usage: &mockanthropic.Usage{Input: int64(n), CacheRead: 2, Output: 3}, Calls: make([]mockanthropic.ToolCall, calls),
+	request := func(n, turn, calls int) llm.Request {
+		return llm.Request{
+			N: n, Part: llm.PartMain, Turn: turn, Text: s.Answers[turn].Text, Complete: true,
+			Usage: &llm.Usage{Input: int64(n), CacheRead: 2, Output: 3}, Calls: make([]llm.Call, calls),
 		}
 	}
 	refused := request(1, 0, 0)
 	refused.Usage = nil
-	got := drawn.Truth(s, []mockanthropic.Request{refused, request(2, 1, 2), request(3, 2, 0), request(4, 3, 1)}, []rig.StepResult{
+	got := drawn.Truth(s, []llm.Request{refused, request(2, 1, 2), request(3, 2, 0), request(4, 3, 1)}, []rig.StepResult{
 		{Requests: 1}, {Requests: 3}, {Requests: 4, Signalled: true},
 	})
 	tokens := func(n int64) rig.Tokens { return rig.Tokens{Input: n + 2, Output: 3, CacheRead: 2} }

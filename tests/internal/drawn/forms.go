@@ -1,47 +1,37 @@
 package drawn
 
-import (
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
-	"github.com/hookspan/hookspan/tests/clinecli/mockllm"
-)
+import "github.com/hookspan/hookspan/tests/internal/llm"
 
-// Forms make an agent's calls of what is drawn.
-type Forms[T any] struct {
-	// Unknown is a call of a tool that the agent does not have.
-	Unknown func(name string, args map[string]any) T
-	// Read reads a file of the workspace, Shell executes a command, and Delegate starts a
-	// subagent with the mark in its arguments.
-	Read, Shell, Delegate func(string) T
+// Forms make an agent's calls of what is drawn: Read reads a file of the workspace, Shell
+// executes a command, and Delegate starts a subagent with the mark in its arguments.
+type Forms struct {
+	Read, Shell, Delegate func(string) llm.Call
 }
 
-// Calls are the calls of an answer.
-func (f *Forms[T]) Calls(a Answer) (out []T) {
-	for _, c := range a.Calls {
-		switch {
-		case c.Unknown():
-			out = append(out, f.Unknown("no_such_"+c.Mark, map[string]any{"x": c.Mark}))
-		case c.Path != "":
-			out = append(out, f.Read(c.Path))
-		case c.Delegates:
-			out = append(out, f.Delegate(c.Mark))
-		default:
-			out = append(out, f.Shell(c.Command))
+// Script is what the model says in a session; whole has all of it in the lead agent's part.
+func (f *Forms) Script(s *Session, whole bool) (out llm.Script) {
+	for _, a := range s.Answers {
+		turn := llm.Turn{Text: a.Text, HTTPError: a.Refusal, Breaks: a.Breaks, Anew: a.Anew}
+		for _, c := range a.Calls {
+			turn.Calls = append(turn.Calls, f.call(c))
 		}
+		part := &out.Main
+		if a.Sub && !whole {
+			part = &out.Sub
+		}
+		*part = append(*part, turn)
 	}
 	return out
 }
 
-// Chat is the session for agents whose model is mockllm.
-func Chat(f *Forms[mockllm.ToolCall]) func(*Session) mockllm.Script {
-	return func(s *Session) mockllm.Script {
-		turns := func(part string) []mockllm.Turn { return ChatTurns(s.Part(part), f) }
-		return mockllm.Script{Main: turns(mockanthropic.PartMain), Sub: turns(mockanthropic.PartSub)}
+func (f *Forms) call(c Call) llm.Call {
+	switch {
+	case c.Unknown():
+		return llm.Call{Name: "no_such_" + c.Mark, Args: map[string]any{"x": c.Mark}}
+	case c.Path != "":
+		return f.Read(c.Path)
+	case c.Delegates:
+		return f.Delegate(c.Mark)
 	}
-}
-
-// ChatTurns are answers for agents whose model is mockllm.
-func ChatTurns(answers []Answer, f *Forms[mockllm.ToolCall]) []mockllm.Turn {
-	return Turns(answers, func(a Answer) mockllm.Turn {
-		return mockllm.Turn{Text: a.Text, Tools: f.Calls(a), Cached: 7, HTTPError: a.Refusal, Message: "scripted refusal", Breaks: a.Breaks, Anew: a.Anew}
-	})
+	return f.Shell(c.Command)
 }

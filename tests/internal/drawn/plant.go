@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
 // facts are what the truth is made of.
 type facts struct {
 	Session *Session
-	Log     []mockanthropic.Request
+	Log     []llm.Request
 	Steps   []rig.StepResult
 }
 
@@ -30,9 +30,9 @@ func (f *facts) clone() *facts {
 }
 
 // answered are the indexes of the answered requests in the log.
-func (f *facts) answered(keep func(*mockanthropic.Request) bool) (out []int) {
+func (f *facts) answered(keep func(*llm.Request) bool) (out []int) {
 	for i := range f.Log {
-		if r := &f.Log[i]; r.Part == mockanthropic.PartMain && r.Usage != nil && r.Complete && keep(r) {
+		if r := &f.Log[i]; r.Part == llm.PartMain && r.Usage != nil && r.Complete && keep(r) {
 			out = append(out, i)
 		}
 	}
@@ -56,7 +56,7 @@ var planted = map[string]func(*facts) bool{
 	},
 	"a broken answer counted": func(f *facts) bool {
 		for i := range f.Log {
-			if r := &f.Log[i]; r.Part == mockanthropic.PartMain && r.Usage != nil && !r.Complete {
+			if r := &f.Log[i]; r.Part == llm.PartMain && r.Usage != nil && !r.Complete {
 				r.Complete = true
 				return true
 			}
@@ -79,10 +79,10 @@ var planted = map[string]func(*facts) bool{
 	},
 	ofSubagent: func(f *facts) bool {
 		for i := range f.Log {
-			if r := &f.Log[i]; r.Part == mockanthropic.PartSub && len(r.Calls) > 0 {
-				answer := f.Session.Part(mockanthropic.PartSub)[r.Turn]
+			if r := &f.Log[i]; r.Part == llm.PartSub && len(r.Calls) > 0 {
+				answer := f.Session.Part(llm.PartSub)[r.Turn]
 				answer.Sub = false
-				r.Part, r.Turn = mockanthropic.PartMain, len(f.Session.Part(mockanthropic.PartMain))
+				r.Part, r.Turn = llm.PartMain, len(f.Session.Part(llm.PartMain))
 				f.Session.Answers = append(f.Session.Answers, answer)
 				return true
 			}
@@ -108,11 +108,11 @@ var planted = map[string]func(*facts) bool{
 	},
 }
 
-func all(*mockanthropic.Request) bool       { return true }
-func calling(r *mockanthropic.Request) bool { return len(r.Calls) > 0 }
+func all(*llm.Request) bool       { return true }
+func calling(r *llm.Request) bool { return len(r.Calls) > 0 }
 
 // last changes the last answered request that keep keeps.
-func (f *facts) last(keep func(*mockanthropic.Request) bool, change func(i int)) bool {
+func (f *facts) last(keep func(*llm.Request) bool, change func(i int)) bool {
 	found := f.answered(keep)
 	if len(found) == 0 {
 		return false

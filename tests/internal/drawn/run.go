@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/internal/testkit/skip"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/proof"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
@@ -41,7 +40,7 @@ type Host struct {
 	Prompt func(s *Session, i int) rig.Step
 	// Play executes the steps in dir with hookspan installed and a model that plays the
 	// session. The log's requests have their index in the answers of their part.
-	Play func(t *testing.T, dir string, s *Session, steps []rig.Step) (*rig.Result, []mockanthropic.Request)
+	Play func(t *testing.T, dir string, s *Session, steps []rig.Step) *rig.Result
 	// Say changes a story of the truth to what the agent lets be known; may be nil.
 	// imported is set for what its own files say.
 	Say func(s *Story, imported bool)
@@ -118,13 +117,10 @@ func (h *Host) session(t *testing.T, seed uint64) {
 	if !h.Removes {
 		verify = append(verify, "--strict") // a trace that cannot be verified is a difference
 	}
-	res, log := h.Play(t, dir, s, append(steps, wait, hookspan(verify...), elsewhere("import", h.Agent, "--json"), elsewhere("export", "--all", "--format", "otlp")))
+	res := h.Play(t, dir, s, append(steps, wait, hookspan(verify...), elsewhere("import", h.Agent, "--json"), elsewhere("export", "--all", "--format", "otlp")))
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("session %+v", *s)
-			for _, r := range log {
-				t.Logf("request %d: %s answer %d, status %d, complete %v, usage %+v", r.N, r.Part, r.Turn, r.Status, r.Complete, r.Usage)
-			}
 			res.Report(t, nil)
 		}
 	})
@@ -140,13 +136,13 @@ func (h *Host) session(t *testing.T, seed uint64) {
 			t.Errorf("%s ended with code %d: %s\n%s%s", name, own[i].ExitCode, own[i].Error, own[i].Stdout, own[i].Stderr)
 		}
 	}
-	if len(log) == 0 {
+	if len(res.Requests) == 0 {
 		t.Error("the agent has asked the model nothing")
 	}
 	for _, stray := range res.Strays {
 		t.Errorf("the receivers got what they do not take: %s", stray)
 	}
-	f := &facts{Session: s, Log: log, Steps: res.Steps}
+	f := &facts{Session: s, Log: res.Requests, Steps: res.Steps}
 	h.compare(t, f, res.Spans, false)
 	var imported []sink.Span
 	if err := error(nil); own[3].ExitCode == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/otelmap/step"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -71,7 +71,7 @@ const (
 
 // Truth are the stories of a session, of which log has the model's log and steps how
 // each prompt's process ended.
-func Truth(s *Session, log []mockanthropic.Request, steps []rig.StepResult) []Story {
+func Truth(s *Session, log []llm.Request, steps []rig.StepResult) []Story {
 	var out []Story
 	before := 0
 	for i, prompt := range s.Prompts {
@@ -94,13 +94,13 @@ func Truth(s *Session, log []mockanthropic.Request, steps []rig.StepResult) []St
 }
 
 // add adds a request of the log.
-func (s *Story) add(session *Session, r *mockanthropic.Request) {
+func (s *Story) add(session *Session, r *llm.Request) {
 	s.Outcome = otelmap.OutcomeFailed
 	if r.Usage == nil || !r.Complete {
 		return
 	}
 	under := ""
-	if r.Part == mockanthropic.PartSub && len(s.Calls) > 0 {
+	if r.Part == llm.PartSub && len(s.Calls) > 0 {
 		// Such a call is the only one of its answer; the subagent's own are under it as well.
 		last := s.Calls[len(s.Calls)-1]
 		under = cmp.Or(last.Under, last.Mark)
@@ -109,7 +109,7 @@ func (s *Story) add(session *Session, r *mockanthropic.Request) {
 	tokens := rig.Tokens{Input: u.Input + u.CacheRead + u.CacheWrite, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
 	s.Requests = append(s.Requests, Request{Tokens: tokens, Text: r.Text, Under: under})
 	s.Total = s.Total.Plus(tokens)
-	if len(r.Calls) == 0 && r.Part == mockanthropic.PartMain {
+	if len(r.Calls) == 0 && r.Part == llm.PartMain {
 		s.Outcome, s.Answer = otelmap.OutcomeCompleted, r.Text
 	}
 	answer := session.Part(r.Part)[r.Turn]

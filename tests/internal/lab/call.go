@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -141,36 +142,9 @@ func (w *World) NoSweep() error {
 // Salvage is Records of logs that may be damaged: what is whole, and how many
 // stretches are not. An error of one session leaves the others in.
 func (w *World) Salvage() (all []*spool.Record, damaged int, err error) {
-	sp, err := spool.Open(filepath.Join(w.State(), "spool"), spool.Options{})
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { err = errors.Join(err, sp.Close()) }()
-	keys, err := sp.Sessions()
-	for _, k := range keys {
-		recs, n, serr := salvage(sp, k)
-		all, damaged, err = append(all, recs...), damaged+n, errors.Join(err, serr)
+	logs, err := spooltest.Logs(filepath.Join(w.State(), "spool"))
+	for _, l := range logs {
+		all, damaged = append(all, l.Records...), damaged+l.Broken()
 	}
 	return all, damaged, err
-}
-
-func salvage(sp *spool.Spool, k spool.Key) (all []*spool.Record, damaged int, err error) {
-	s, err := sp.Session(k)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	r, err := s.Reader(0)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	for r.Next() {
-		all = append(all, r.Record())
-	}
-	damaged = len(r.Damage())
-	if _, torn := r.Tail(); torn {
-		damaged++
-	}
-	return all, damaged, r.Err()
 }

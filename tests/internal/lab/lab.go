@@ -29,6 +29,7 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/infiniumtest"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
+	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/spool"
 	"github.com/hookspan/hookspan/tests/internal/built"
@@ -227,34 +228,7 @@ func (w *World) Settle() {
 // the test.
 func (w *World) Records(t testing.TB) []*spool.Record {
 	t.Helper()
-	sp, err := spool.Open(filepath.Join(w.State(), "spool"), spool.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = sp.Close() }()
-	keys, err := sp.Sessions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []*spool.Record
-	for _, k := range keys {
-		s, err := sp.Session(k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := s.Reader(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for r.Next() {
-			all = append(all, r.Record())
-		}
-		tail, torn := r.Tail()
-		if err := errors.Join(r.Err(), r.Close(), s.Close()); err != nil || len(r.Damage()) > 0 || torn {
-			t.Fatalf("log of %s: %v, damage %v, tail %v", k, err, r.Damage(), tail)
-		}
-	}
-	return all
+	return spooltest.Records(t, filepath.Join(w.State(), "spool"))
 }
 
 // Stored are the spans of the local store, as any other destination would get

@@ -1,11 +1,12 @@
 package rig
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/hookspan/hookspan/tests/internal/llm"
 )
 
 // ErrNoNamespace is wrapped by errors of Execute that mean that this machine
@@ -31,15 +32,10 @@ func Execute(ctx context.Context, a *Arena, run *Run) (*Result, error) {
 }
 
 // expand replaces the words in the strings of a script, at any depth.
-func expand(script json.RawMessage, a *Arena) (json.RawMessage, error) {
-	if len(script) == 0 {
-		return json.RawMessage("null"), nil
-	}
-	d := json.NewDecoder(bytes.NewReader(script))
-	d.UseNumber()
+func expand(script llm.Script, a *Arena) (out llm.Script, err error) {
 	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("decode the model's script: %w", err)
+	if err := recode(script, &v); err != nil {
+		return out, err
 	}
 	w := a.words()
 	var walk func(v any) any
@@ -58,9 +54,17 @@ func expand(script json.RawMessage, a *Arena) (json.RawMessage, error) {
 		}
 		return v
 	}
-	out, err := json.Marshal(walk(v))
-	if err != nil {
-		return nil, fmt.Errorf("encode the model's script: %w", err)
+	return out, recode(walk(v), &out)
+}
+
+// recode copies a script by way of JSON.
+func recode(from, to any) error {
+	text, err := json.Marshal(from)
+	if err == nil {
+		err = json.Unmarshal(text, to)
 	}
-	return out, nil
+	if err != nil {
+		return fmt.Errorf("encode the model's script: %w", err)
+	}
+	return nil
 }

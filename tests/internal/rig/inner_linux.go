@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
@@ -40,13 +40,13 @@ func (s *Step) limit() time.Duration {
 // stage is the inner half at work.
 type stage struct {
 	job   *job
-	model Model
+	model *llm.Server
 	sink  *sink.Sink
 	marks chan struct{}
 }
 
 // perform does the job in the namespace the process is in.
-func perform(ctx context.Context, j *job, newModel NewModel) (res *Result, err error) {
+func perform(ctx context.Context, j *job) (res *Result, err error) {
 	// Children of children whose parents have gone come to this process, which
 	// can then wait for them and end them.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -57,11 +57,7 @@ func perform(ctx context.Context, j *job, newModel NewModel) (res *Result, err e
 	if signal.Ignored(syscall.SIGINT) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
 	}
-	model, err := newModel(j.Run.Script)
-	if err != nil {
-		return nil, fmt.Errorf("make the model: %w", err)
-	}
-	s := &stage{job: j, model: model, sink: new(sink.Sink), marks: make(chan struct{}, 1)}
+	s := &stage{job: j, model: llm.New(j.Run.Script), sink: new(sink.Sink), marks: make(chan struct{}, 1)}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for base, h := range map[string]http.Handler{ModelURL: s.model, OTLPURL: s.sink} {
@@ -80,17 +76,14 @@ func perform(ctx context.Context, j *job, newModel NewModel) (res *Result, err e
 	res = new(Result)
 	for i := range j.Run.Steps {
 		r := s.step(ctx, &j.Run.Steps[i])
-		r.Requests = len(s.model.Log())
+		r.Requests = len(s.model.Requests())
 		res.Steps = append(res.Steps, r)
 	}
 	res.Killed, err = reapOrphans(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if res.Log, err = json.Marshal(s.model.Log()); err != nil {
-		return nil, fmt.Errorf("encode the model's log: %w", err)
-	}
-	res.Spans, res.Posts, res.Strays = s.sink.Spans(), s.sink.Posts(), s.sink.Strays()
+	res.Requests, res.Spans, res.Posts, res.Strays = s.model.Requests(), s.sink.Spans(), s.sink.Posts(), s.sink.Strays()
 	return res, nil
 }
 
@@ -194,7 +187,7 @@ func (s *stage) step(ctx context.Context, st *Step) StepResult {
 			return StepResult{ExitCode: -1, Error: err.Error()}
 		}
 	}
-	asked := s.model.Seen(len(s.model.Log()) + 1)
+	asked := s.model.Seen(len(s.model.Requests()) + 1)
 	if err := cmd.Start(); err != nil {
 		return StepResult{ExitCode: -1, Error: fmt.Sprintf("start %s: %v", argv[0], err)}
 	}

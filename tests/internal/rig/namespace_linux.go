@@ -92,7 +92,7 @@ const exitNoLoopback = 3
 // Inner does the inner half's work if this process was started as one, and
 // reports whether it was. A program that calls Execute calls it first thing and
 // exits with the code if it was.
-func Inner(stdin io.Reader, stdout, stderr io.Writer, newModel NewModel) (code int, inner bool) {
+func Inner(stdin io.Reader, stdout, stderr io.Writer) (code int, inner bool) {
 	if os.Getenv(innerVar) == "" {
 		return 0, false
 	}
@@ -114,7 +114,7 @@ func Inner(stdin io.Reader, stdout, stderr io.Writer, newModel NewModel) (code i
 			return 1, true
 		}
 	}
-	res, err := perform(ctx, &j, newModel)
+	res, err := perform(ctx, &j)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return 1, true

@@ -15,4 +15,4 @@ func runInNamespace(context.Context, *job) (*Result, error) {
 
 // Inner reports whether this process is the inner half of a run. Off Linux it
 // never is.
-func Inner(io.Reader, io.Writer, io.Writer, NewModel) (code int, inner bool) { return 0, false }
+func Inner(io.Reader, io.Writer, io.Writer) (code int, inner bool) { return 0, false }

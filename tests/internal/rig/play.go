@@ -1,32 +1,21 @@
 package rig
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
-// Play has a program work through steps against a model that plays script, and
-// decodes the model's log.
-func Play[R any](ctx context.Context, a *Arena, command []string, script any, steps []Step) (*Result, []R, error) {
-	text, err := json.Marshal(script)
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode the model's script: %w", err)
+// Main is the TestMain of a package that calls Execute.
+func Main(m *testing.M) {
+	if code, inner := Inner(os.Stdin, os.Stdout, os.Stderr); inner {
+		os.Exit(code)
 	}
-	res, err := Execute(ctx, a, &Run{Command: command, Script: text, Steps: steps})
-	if err != nil {
-		return nil, nil, err
-	}
-	var requests []R
-	if err := json.Unmarshal(res.Log, &requests); err != nil {
-		return nil, nil, fmt.Errorf("decode the model's log: %w", err)
-	}
-	return res, requests, nil
+	os.Exit(m.Run())
 }
 
 // Check ends the test where a run gave err: as skipped where this machine cannot
@@ -45,6 +34,9 @@ func Check(t testing.TB, program string, err error) {
 // Report shows what happened in a run, for the reader of a failed test.
 func (r *Result) Report(t testing.TB, recorded []Recorded) {
 	t.Helper()
+	for _, q := range r.Requests {
+		t.Logf("request %d: %s turn %d, status %d, complete %v, usage %+v, calls %+v", q.N, q.Part, q.Turn, q.Status, q.Complete, q.Usage, q.Calls)
+	}
 	for i, s := range r.Steps {
 		t.Logf("step %d: exit code %d %s, %s, timed out %v, %s\n%.4000s\n%.2000s", i, s.ExitCode, s.Signal, s.Took.Round(time.Millisecond), s.TimedOut, s.Error, s.Stdout, s.Stderr)
 	}

@@ -1,11 +1,10 @@
 package rig
 
 import (
-	"encoding/json"
-	"net/http"
 	"syscall"
 	"time"
 
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
@@ -37,26 +36,13 @@ const (
 	WordSession = "{{SESSION}}"
 )
 
-// Model is a scripted model at work. It is safe for concurrent use.
-type Model interface {
-	http.Handler
-	// Seen returns a channel that is closed once request n, from 1, has arrived.
-	Seen(n int) <-chan struct{}
-	// Log is a copy of what was asked so far, in the order of arrival. Its
-	// entries are encoded as JSON.
-	Log() []any
-}
-
-// NewModel makes the model of a run from Run.Script.
-type NewModel func(script json.RawMessage) (Model, error)
-
 // Run describes one run: a script for the model, and the commands to execute
 // one after the other.
 type Run struct {
 	// Command starts the agent.
 	Command []string `json:"command"`
-	// Script is what the model answers, in the form the agent's model reads.
-	Script json.RawMessage `json:"script"`
+	// Script is what the model answers.
+	Script llm.Script `json:"script"`
 	// Steps are executed in order; a failing step does not stop the rest.
 	Steps []Step `json:"steps"`
 }
@@ -126,8 +112,8 @@ type Result struct {
 	Arena *Arena `json:"arena"`
 	// Steps answer Run.Steps, in order.
 	Steps []StepResult `json:"steps"`
-	// Log is the model's log, an array.
-	Log json.RawMessage `json:"log"`
+	// Requests is the model's log.
+	Requests []llm.Request `json:"requests"`
 	// Spans, Posts and Strays are what the receivers got.
 	Spans  []sink.Span `json:"spans"`
 	Posts  []sink.Post `json:"posts"`

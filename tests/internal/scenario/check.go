@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
 
 // checkAgent compares what the agent itself did, and returns the prompts that were
 // submitted in order.
-func (g *Agent[S]) checkAgent(t *testing.T, c *Case[S], res *Result) []Prompt {
+func (g *Agent) checkAgent(t *testing.T, c *Case, res *rig.Result) []Prompt {
 	t.Helper()
 	for i, want := range c.Exits {
 		if s := res.Steps[i]; s.ExitCode != want && want != AnyCode || s.TimedOut || s.Error != "" {
@@ -65,7 +65,7 @@ func Payloads[P any](t *testing.T, recs []rig.Recorded) []P {
 
 // checkTraces compares what was delivered with the case, the model and the prompts, and
 // returns it.
-func (g *Agent[S]) checkTraces(t *testing.T, c *Case[S], res *Result, prompts []Prompt) []*rig.Trace {
+func (g *Agent) checkTraces(t *testing.T, c *Case, res *rig.Result, prompts []Prompt) []*rig.Trace {
 	t.Helper()
 	for _, s := range res.Strays {
 		t.Errorf("a receiver got what it does not know: %s", s)
@@ -83,7 +83,7 @@ func (g *Agent[S]) checkTraces(t *testing.T, c *Case[S], res *Result, prompts []
 		own := slices.Clone(requests[:min(want.Requests, len(requests))])
 		requests = requests[len(own):]
 		if g.Beside { // the parts come one after the other
-			slices.SortStableFunc(own, func(a, b mockanthropic.Request) int { return strings.Compare(a.Part, b.Part) })
+			slices.SortStableFunc(own, func(a, b llm.Request) int { return strings.Compare(a.Part, b.Part) })
 		}
 		wrong = append(wrong, got.CompareOutcome(want.Outcome, cmp.Or(want.Task, prompts[i].Text), g.Host)...)
 		if g.Compare != nil {
@@ -105,7 +105,7 @@ func (g *Agent[S]) checkTraces(t *testing.T, c *Case[S], res *Result, prompts []
 }
 
 // compare compares a trace with the model's log and the prompt.
-func (g *Agent[S]) compare(t *testing.T, res *Result, got *rig.Trace, want *Trace, own []mockanthropic.Request, p Prompt) []string {
+func (g *Agent) compare(t *testing.T, res *rig.Result, got *rig.Trace, want *Trace, own []llm.Request, p Prompt) []string {
 	t.Helper()
 	known, tools, prices := own, want.Tools, g.Prices
 	if g.Known != nil {
@@ -119,7 +119,7 @@ func (g *Agent[S]) compare(t *testing.T, res *Result, got *rig.Trace, want *Trac
 
 // compareRoot compares the identities and texts on the root. It returns what differs, one
 // line each.
-func (g *Agent[S]) compareRoot(got *rig.Trace, want *Trace, requests []mockanthropic.Request, p Prompt) (wrong []string) {
+func (g *Agent) compareRoot(got *rig.Trace, want *Trace, requests []llm.Request, p Prompt) (wrong []string) {
 	attrs := map[string]string{otelmap.KeyConversationID: p.Session}
 	if p.Turn != "" {
 		attrs[otelmap.KeyPromptID] = p.Turn
@@ -135,7 +135,7 @@ func (g *Agent[S]) compareRoot(got *rig.Trace, want *Trace, requests []mockanthr
 		attrs[otelmap.KeyModel] = cmp.Or(want.Model, g.Model)
 	}
 	if completed {
-		lead := slices.DeleteFunc(slices.Clone(requests), func(r mockanthropic.Request) bool { return r.Part != mockanthropic.PartMain })
+		lead := slices.DeleteFunc(slices.Clone(requests), func(r llm.Request) bool { return r.Part != llm.PartMain })
 		last := lead[len(lead)-1]
 		attrs[otelmap.KeyModel], attrs[otelmap.KeyOutputValue] = cmp.Or(want.Model, g.Model, last.Model), last.Text
 	}
@@ -155,7 +155,7 @@ func (g *Agent[S]) compareRoot(got *rig.Trace, want *Trace, requests []mockanthr
 }
 
 // checkCommands compares what hookspan's own commands say, the last steps of a run.
-func (g *Agent[S]) checkCommands(t *testing.T, c *Case[S], traces []*rig.Trace, steps []rig.StepResult) {
+func (g *Agent) checkCommands(t *testing.T, c *Case, traces []*rig.Trace, steps []rig.StepResult) {
 	t.Helper()
 	for i, name := range commands {
 		if g.Said != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/otelmap/step"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -40,7 +40,7 @@ type trace struct {
 // CompareModel compares a trace with the requests that the model answered for
 // it and with what must have come of their tool calls, in the order of the log.
 // It returns what differs, one line each.
-func CompareModel(t *rig.Trace, requests []mockanthropic.Request, want []Tool) (wrong []string) {
+func CompareModel(t *rig.Trace, requests []llm.Request, want []Tool) (wrong []string) {
 	tr := &trace{Trace: t, byID: make(map[string]*sink.Span, len(t.Spans))}
 	for _, s := range t.Spans {
 		tr.byID[s.SpanID] = s
@@ -50,21 +50,15 @@ func CompareModel(t *rig.Trace, requests []mockanthropic.Request, want []Tool) (
 }
 
 // calls are the calls of the requests, in order.
-func calls(requests []mockanthropic.Request) []mockanthropic.ToolCall {
-	var out []mockanthropic.ToolCall
+func calls(requests []llm.Request) []llm.Call {
+	var out []llm.Call
 	for _, r := range requests {
 		out = append(out, r.Calls...)
 	}
 	return out
 }
 
-func (t *trace) tools(requests []mockanthropic.Request, want []Tool) (wrong []string) {
-	results := make(map[string]mockanthropic.ToolResult)
-	for _, r := range requests {
-		for _, x := range r.Results {
-			results[x.ID] = x
-		}
-	}
+func (t *trace) tools(requests []llm.Request, want []Tool) (wrong []string) {
 	spans := make(map[string]*sink.Span)
 	for _, s := range t.Operation(otelmap.OpExecuteTool) {
 		id := s.Attrs.String(otelmap.KeyToolCallID)
@@ -87,7 +81,7 @@ func (t *trace) tools(requests []mockanthropic.Request, want []Tool) (wrong []st
 		if k := want[i].Under; k >= 0 {
 			under = asked[k].ID
 		}
-		for _, w := range t.tool(s, c, results[c.ID], want[i], under) {
+		for _, w := range t.tool(s, c, want[i], under) {
 			wrong = append(wrong, fmt.Sprintf("call %s of %s: %s", c.ID, c.Name, w))
 		}
 	}
@@ -96,7 +90,7 @@ func (t *trace) tools(requests []mockanthropic.Request, want []Tool) (wrong []st
 
 // tool compares one call's span. under is the id of the call whose subagent made
 // it.
-func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropic.ToolResult, want Tool, under string) (wrong []string) {
+func (t *trace) tool(s *sink.Span, c llm.Call, want Tool, under string) (wrong []string) {
 	differ := func(what, got, want string) {
 		if got != want {
 			wrong = append(wrong, fmt.Sprintf("%s %q, want %q", what, got, want))
@@ -110,11 +104,11 @@ func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropi
 	}
 	differ("status", s.Status, status)
 	differ("call of the subagent it is under", t.callAbove(s), under)
-	if result.ID != "" && result.IsError != (want.Error != "") {
-		wrong = append(wrong, fmt.Sprintf("the agent told the model is_error %v, want %v", result.IsError, want.Error != ""))
+	if r := c.Result; r != nil && r.Failed != nil && *r.Failed != (want.Error != "") {
+		wrong = append(wrong, fmt.Sprintf("the agent told the model is_error %v, want %v", *r.Failed, want.Error != ""))
 	}
-	if !strings.Contains(result.Text, want.Text) && result.ID != "" {
-		wrong = append(wrong, fmt.Sprintf("the agent told the model %q, want %q in it", result.Text, want.Text))
+	if r := c.Result; r != nil && !strings.Contains(r.Text, want.Text) {
+		wrong = append(wrong, fmt.Sprintf("the agent told the model %q, want %q in it", r.Text, want.Text))
 	}
 	said := s.StatusMessage + "\n" + s.Attrs.String(otelmap.KeyToolResult)
 	for _, e := range s.Events {
@@ -124,7 +118,7 @@ func (t *trace) tool(s *sink.Span, c mockanthropic.ToolCall, result mockanthropi
 		wrong = append(wrong, fmt.Sprintf("result and error say %q, want %q in it", said, want.Text))
 	}
 	args := s.Attrs.String(otelmap.KeyToolArguments)
-	for k, v := range c.Input {
+	for k, v := range c.Args {
 		if text, ok := v.(string); ok && (!strings.Contains(args, k) || !strings.Contains(args, strings.Trim(text, "./"))) && !strings.ContainsAny(text, "\"\\<>&") {
 			wrong = append(wrong, fmt.Sprintf("arguments %q lack %s %q", args, k, text))
 		}
@@ -146,7 +140,7 @@ func (t *trace) callAbove(s *sink.Span) string {
 
 // order wants the tools of one answer to start after those of the answers
 // before it, as far as they are of one part of the script.
-func order(requests []mockanthropic.Request, spans map[string]*sink.Span) (wrong []string) {
+func order(requests []llm.Request, spans map[string]*sink.Span) (wrong []string) {
 	last := make(map[string]*sink.Span)
 	for _, r := range requests {
 		newest := last[r.Part]
@@ -172,7 +166,7 @@ var finishReasons = map[string]string{"end_turn": "stop", "tool_use": "tool_call
 
 // chats compares the chat spans, found by the message's id, and the sums on the
 // root.
-func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
+func (t *trace) chats(requests []llm.Request) (wrong []string) {
 	spans, called := make(map[string]*sink.Span), make(map[string]*sink.Span)
 	for _, s := range t.Operation(otelmap.OpExecuteTool) {
 		called[s.Attrs.String(otelmap.KeyToolCallID)] = s
@@ -215,7 +209,7 @@ func (t *trace) chats(requests []mockanthropic.Request) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("message %s begins %s after its call %s", r.ID, s.Start.Sub(tool.Start), c.ID))
 			}
 		}
-		if got, want := t.callAbove(s) != "", r.Part == mockanthropic.PartSub; got != want {
+		if got, want := t.callAbove(s) != "", r.Part == llm.PartSub; got != want {
 			wrong = append(wrong, fmt.Sprintf("message %s is under a subagent: %v, want %v", r.ID, got, want))
 		}
 	}

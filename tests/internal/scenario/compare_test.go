@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 	"github.com/hookspan/hookspan/tests/internal/sink"
@@ -16,23 +16,23 @@ import (
 
 // sample is a log of two calls, the second by the subagent of the first, what
 // is wanted of them, and spans that are right.
-func sample() ([]mockanthropic.Request, []scenario.Tool, []sink.Span) {
-	usage := func(n int64) *mockanthropic.Usage {
-		return &mockanthropic.Usage{Input: n, CacheWrite: 1, CacheRead: 2, Output: 3}
+func sample() ([]llm.Request, []scenario.Tool, []sink.Span) {
+	usage := func(n int64) *llm.Usage {
+		return &llm.Usage{Input: n, CacheWrite: 1, CacheRead: 2, Output: 3}
 	}
-	requests := []mockanthropic.Request{
+	failed := true
+	requests := []llm.Request{
 		{
-			Part: mockanthropic.PartMain, ID: "m1", RequestID: "r1", Text: "Delegate.", Finish: "tool_use", Usage: usage(10), Complete: true,
-			Calls: []mockanthropic.ToolCall{{ID: "t1", Name: "Agent", Input: map[string]any{"prompt": "look"}}},
+			Part: llm.PartMain, ID: "m1", RequestID: "r1", Text: "Delegate.", Finish: "tool_use", Usage: usage(10), Complete: true,
+			Calls: []llm.Call{{ID: "t1", Name: "Agent", Args: map[string]any{"prompt": "look"}, Result: &llm.Result{Text: "looked", Failed: new(bool)}}},
 		},
 		{
-			Part: mockanthropic.PartSub, ID: "m2", RequestID: "r2", Finish: "tool_use", Usage: usage(20), Complete: true,
-			Calls: []mockanthropic.ToolCall{{ID: "t2", Name: "Bash", Input: map[string]any{"command": "exit 3"}}},
+			Part: llm.PartSub, ID: "m2", RequestID: "r2", Finish: "tool_use", Usage: usage(20), Complete: true,
+			Calls: []llm.Call{{ID: "t2", Name: "Bash", Args: map[string]any{"command": "exit 3"}, Result: &llm.Result{Text: "Exit code 3", Failed: &failed}}},
 		},
-		{Part: mockanthropic.PartSub, Status: 500, Results: []mockanthropic.ToolResult{{ID: "t2", Text: "Exit code 3", IsError: true}}},
+		{Part: llm.PartSub, Status: 500},
 		{
-			Part: mockanthropic.PartMain, ID: "m4", RequestID: "r4", Text: "Done.", Finish: "end_turn", Usage: usage(30), Complete: true,
-			Results: []mockanthropic.ToolResult{{ID: "t1", Text: "looked"}},
+			Part: llm.PartMain, ID: "m4", RequestID: "r4", Text: "Done.", Finish: "end_turn", Usage: usage(30), Complete: true,
 		},
 	}
 	at := time.Unix(100, 0)
@@ -152,7 +152,7 @@ func TestCompareModelWantsOrder(t *testing.T) {
 	t.Parallel()
 	requests, want, spans := sample()
 	for i := range requests {
-		requests[i].Part = mockanthropic.PartMain
+		requests[i].Part = llm.PartMain
 	}
 	spans[5].Start = spans[2].Start.Add(-time.Minute)
 	traces, _ := rig.Traces(spans)

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/hookspan/hookspan/otelmap"
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
@@ -16,7 +16,7 @@ type Price struct{ Input, CacheRead, CacheWrite, Output float64 }
 // CompareCosts compares the costs on the chat spans with those of the tokens that the
 // model answered with, and the root's cost with their sum. prices are by model; a model
 // without one has no cost. It returns what differs, one line each.
-func CompareCosts(t *rig.Trace, requests []mockanthropic.Request, prices map[string]Price) (wrong []string) {
+func CompareCosts(t *rig.Trace, requests []llm.Request, prices map[string]Price) (wrong []string) {
 	if t.Root == nil {
 		return []string{"no root to compare the cost of"}
 	}

@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
@@ -39,7 +40,7 @@ func OK(text string) Tool { return Tool{Text: text, Under: -1} }
 func Bad(kind, text string) Tool { return Tool{Error: kind, Text: text, Under: -1} }
 
 // Parallel are n calls that print their number, and what must have come of them.
-func Parallel[T any](n int, call func(command string) T) (calls []T, tools []Tool) {
+func Parallel(n int, call func(command string) llm.Call) (calls []llm.Call, tools []Tool) {
 	for i := range n {
 		calls, tools = append(calls, call(fmt.Sprintf("echo n%d.", i))), append(tools, OK(fmt.Sprintf("n%d.", i)))
 	}
@@ -54,8 +55,8 @@ func Interrupted(s rig.Step) rig.Step {
 
 // Submitted finds the prompts in the calls of the hook event: the members of its payload
 // that have the session, the turn (if not empty) and the text. A subagent's are left out.
-func Submitted(event, session, turn, text string) func(*testing.T, []rig.Recorded, *Result) []Prompt {
-	return func(t *testing.T, recs []rig.Recorded, _ *Result) (list []Prompt) {
+func Submitted(event, session, turn, text string) func(*testing.T, []rig.Recorded, *rig.Result) []Prompt {
+	return func(t *testing.T, recs []rig.Recorded, _ *rig.Result) (list []Prompt) {
 		t.Helper()
 		for i, p := range Payloads[map[string]any](t, recs) {
 			if said, ok := p[text].(string); ok && recs[i].Name == event && p["agent_id"] == nil && p["agentId"] == nil {
@@ -70,7 +71,7 @@ func Submitted(event, session, turn, text string) func(*testing.T, []rig.Recorde
 
 // RemovedDisturbsNothing has the agent ask the model so often while hookspan's hooks are
 // installed and hookspan is gone.
-func (g *Agent[S]) RemovedDisturbsNothing(t *testing.T, script S, step rig.Step, requests int) {
+func (g *Agent) RemovedDisturbsNothing(t *testing.T, script llm.Script, step rig.Step, requests int) {
 	t.Helper()
 	cache, bin := g.Programs(t)
 	res := g.Try(t, cache, script, []rig.Step{step}, func(a *rig.Arena) error {
@@ -82,7 +83,7 @@ func (g *Agent[S]) RemovedDisturbsNothing(t *testing.T, script S, step rig.Step,
 // ManagedRunOnce has hooks in the machine's settings, which nobody trusts by hand, and
 // these further files of the machine's. The case has one step and one trace: the agent runs
 // the hooks once for each of its calls, they are recognised, and an install adds none.
-func (g *Agent[S]) ManagedRunOnce(t *testing.T, c *Case[S], files map[string]string) *Result {
+func (g *Agent) ManagedRunOnce(t *testing.T, c *Case, files map[string]string) *rig.Result {
 	t.Helper()
 	cache, bin := g.Programs(t)
 	hookspan := Hookspan(bin)

@@ -13,25 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/claudecli/mockanthropic"
 	"github.com/hookspan/hookspan/tests/internal/drawn"
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
-// Result is what came out of a run.
-type Result struct {
-	*rig.Result
-
-	// Requests is the model's log, without requests that belong to no turn.
-	Requests []mockanthropic.Request
-	// Notes are what the reader of the test is told in any case.
-	Notes []string
-}
-
-// Case is a scenario: what the agent is put through and what must come of it. S is the
-// form of the agent's scripts.
-type Case[S any] struct {
-	Script S
+// Case is a scenario: what the agent is put through and what must come of it.
+type Case struct {
+	Script llm.Script
 	// More are further hooks of the user's, by events, and what else the agent's settings
 	// take by other names.
 	More map[string]string
@@ -87,7 +76,7 @@ type Prompt struct {
 }
 
 // Agent is what is an agent's own.
-type Agent[S any] struct {
+type Agent struct {
 	// Name is the agent's in messages, Word on hookspan's command line, Host in traces.
 	Name, Word, Host string
 	// Program is the agent's, Env a part of its environment, and Prepare, if not nil, adds
@@ -96,17 +85,17 @@ type Agent[S any] struct {
 	Env     map[string]string
 	Prepare func(a *rig.Arena, cache, program string) error
 	// Do, if not nil, does all that Play does.
-	Do func(ctx context.Context, cache, dir string, script S, steps []rig.Step, setup func(*rig.Arena) error) (*Result, error)
-	// NewModel makes the model. Read gives its log the form of Result.Requests; if nil, it
-	// has it.
-	NewModel rig.NewModel
-	Read     func(script S, res *Result) error
+	Do func(ctx context.Context, dir string, script llm.Script, steps []rig.Step, setup func(*rig.Arena) error) (*rig.Result, error)
+	// Form is how the agent asks the model. Read, if not nil, adds to the model's log what
+	// the agent makes of it.
+	Form llm.Form
+	Read func(res *rig.Result) error
 	// Hook is the program that its hooks start; if empty, claude-hook.
 	Hook string
 	// Settings writes the user's settings with the recorder and these further hooks.
 	Settings func(a *rig.Arena, more map[string]string) error
 	// Install, if not nil, does all that is done before the first step of a case.
-	Install func(ctx context.Context, a *rig.Arena, bin string, c *Case[S]) error
+	Install func(ctx context.Context, a *rig.Arena, bin string, c *Case) error
 	// Kept is a file or a folder below the home folder that is the same once hookspan is
 	// uninstalled.
 	Kept string
@@ -119,29 +108,29 @@ type Agent[S any] struct {
 	Beside bool
 	// Prompts are those that the user submitted, by the recorded hooks. It may fill in
 	// what the model's log lacks.
-	Prompts func(t *testing.T, recs []rig.Recorded, res *Result) []Prompt
+	Prompts func(t *testing.T, recs []rig.Recorded, res *rig.Result) []Prompt
 	// Uncounted are hooks whose number is up to the agent.
 	Uncounted []string
 	// Check, if not nil, compares what the agent itself did in the place of Case.Hooks.
-	Check func(t *testing.T, c *Case[S], res *Result)
+	Check func(t *testing.T, c *Case, res *rig.Result)
 	// Known are the requests of a trace and what must have come of their calls, as far as
 	// the agent itself tells it. If nil, they stay as they are.
-	Known func(t *testing.T, res *Result, got *rig.Trace, own []mockanthropic.Request, want []Tool) ([]mockanthropic.Request, []Tool)
+	Known func(t *testing.T, res *rig.Result, got *rig.Trace, own []llm.Request, want []Tool) ([]llm.Request, []Tool)
 	// Compare, if not nil, takes the place of the comparison of requests, calls, costs and
 	// the root's identities.
-	Compare func(c *Case[S], got *rig.Trace, want *Trace, own []mockanthropic.Request) []string
+	Compare func(c *Case, got *rig.Trace, want *Trace, own []llm.Request) []string
 	// Prices are those of the agent's models.
 	Prices map[string]Price
 	// Said judges what hookspan's commands say and their exit codes, by the names of
 	// Commands. If nil, each must end with 0.
-	Said func(t *testing.T, c *Case[S], name string, s rig.StepResult)
+	Said func(t *testing.T, c *Case, name string, s rig.StepResult)
 	// Captured reports that an import finds the traces by their sessions; otherwise by
 	// their ids. Again reports that one where nothing is stored gives the same spans.
 	Captured, Again bool
 }
 
 // Run puts the agent through each case.
-func (g *Agent[S]) Run(t *testing.T, cases map[string]Case[S]) {
+func (g *Agent) Run(t *testing.T, cases map[string]Case) {
 	t.Helper()
 	cache, bin := g.Programs(t)
 	for name, c := range cases {
@@ -154,7 +143,7 @@ func (g *Agent[S]) Run(t *testing.T, cases map[string]Case[S]) {
 
 // Programs are the cache of the agents' programs and a folder with hookspan's. Where the
 // agent cannot be driven the test ends as skipped.
-func (g *Agent[S]) Programs(t *testing.T) (cache, bin string) {
+func (g *Agent) Programs(t *testing.T) (cache, bin string) {
 	t.Helper()
 	return rig.Prepare(t, g.Name, cmp.Or(g.Hook, "claude-hook"))
 }
@@ -162,7 +151,7 @@ func (g *Agent[S]) Programs(t *testing.T) (cache, bin string) {
 // commands are the names of the steps behind those of the case.
 var commands = []string{"delivery", "flush --wait", "list --json", "show --json", "doctor", "verify", "import --dry-run", "uninstall"}
 
-func (g *Agent[S]) run(t *testing.T, cache, bin string, c *Case[S]) {
+func (g *Agent) run(t *testing.T, cache, bin string, c *Case) {
 	hookspan := Hookspan(bin)
 	// What the hooks start by themselves must deliver with no help.
 	deliver := rig.Step{WaitTraces: len(c.Traces), Timeout: time.Minute}
@@ -209,7 +198,7 @@ func Hookspan(bin string) func(args ...string) rig.Step {
 
 // install does what is done before the first step of a case, and returns what the user's
 // own files had before hookspan came.
-func (g *Agent[S]) install(ctx context.Context, a *rig.Arena, bin string, c *Case[S]) (before map[string]string, err error) {
+func (g *Agent) install(ctx context.Context, a *rig.Arena, bin string, c *Case) (before map[string]string, err error) {
 	maps.Copy(a.Env, c.Env)
 	if g.Install != nil {
 		return nil, g.Install(ctx, a, bin, c)
@@ -249,17 +238,4 @@ func contents(path string) (map[string]string, error) {
 		texts[filepath.Base(name)] = string(text)
 	}
 	return texts, nil
-}
-
-// Report shows what happened in a run, for the reader of a failed test.
-func Report(t *testing.T, res *Result) {
-	t.Helper()
-	for _, r := range res.Requests {
-		t.Logf("request %d: %s turn %d, status %d, complete %v, usage %+v, calls %+v", r.N, r.Part, r.Turn, r.Status, r.Complete, r.Usage, r.Calls)
-	}
-	recs, err := res.Arena.Recorded()
-	if err != nil {
-		t.Log(err)
-	}
-	res.Report(t, recs)
 }

@@ -96,7 +96,7 @@ type Fact struct {
 }
 
 // Request is a request to a model. Input includes what was read from the cache and written to it;
-// Bare is the count as it stands where the file does not say whether it does, else the same. Failed
+// Bare is the input as the file has it, if it does not say whether the cache is included, else the same. Failed
 // reports an answer that is an error. Cost is in US dollars, nil where the files have none.
 type Request struct {
 	Fact
