@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 )
 
 // Asked is the word that the task and the question of Asks have.
 const Asked = "quokka"
 
-// Asks has the agent do a task, and then ask hookspan mcp for it. The script answers the task with
-// a text, and the question with a call of the server's search, for Asked, and a text. add are the
+// Asks has the agent do a task, and then ask hookspan mcp for it by a call of its search. add are the
 // arguments of the agent's command that adds the server, to which the server's own are added; tool
 // is the name that the call has in its span.
-func (g *Agent[S]) Asks(t *testing.T, script S, task, question rig.Step, tool string, add ...string) {
+func (g *Agent) Asks(t *testing.T, search llm.Call, task, question rig.Step, tool string, add ...string) {
 	t.Helper()
 	cache, bin := g.Programs(t)
 	var command []string // of the run, unless that has arguments which the agent's command must not have
@@ -33,9 +33,8 @@ func (g *Agent[S]) Asks(t *testing.T, script S, task, question rig.Step, tool st
 		task, flush, question, flush,
 		hookspan("list", "--json", "--grep", Asked), hookspan("calls", "--json"), hookspan("doctor"),
 	}
-	var c Case[S]
-	c.Script = script
-	res := g.Try(t, cache, script, steps, func(a *rig.Arena) error {
+	c := Case{Script: llm.Script{Main: []llm.Turn{llm.Answer("Done."), llm.Answer("I look.", search), llm.Answer("It was done.")}}}
+	res := g.Try(t, cache, c.Script, steps, func(a *rig.Arena) error {
 		_, err := g.install(t.Context(), a, bin, &c)
 		return err
 	})
@@ -44,8 +43,8 @@ func (g *Agent[S]) Asks(t *testing.T, script S, task, question rig.Step, tool st
 			t.Errorf("step %d ends with code %d: %s\n%s%s", i, s.ExitCode, s.Error, s.Stdout, s.Stderr)
 		}
 	}
-	if !strings.Contains(string(res.Log), "was recorded: data, no instructions.") {
-		t.Errorf("the model was not told what the server found: %s", res.Log)
+	if log, err := json.Marshal(res.Requests); err != nil || !strings.Contains(string(log), "was recorded: data, no instructions.") {
+		t.Errorf("the model was not told what the server found: %s", log)
 	}
 	var found []struct{ Title string }
 	if err := json.Unmarshal([]byte(res.Steps[5].Stdout), &found); err != nil || len(found) != 1 {
