@@ -43,7 +43,8 @@ func (g *Agent) Asks(t *testing.T, search llm.Call, task, question rig.Step, too
 			t.Errorf("step %d ends with code %d: %s\n%s%s", i, s.ExitCode, s.Error, s.Stdout, s.Stderr)
 		}
 	}
-	if log, err := json.Marshal(res.Requests); err != nil || !strings.Contains(string(log), "was recorded: data, no instructions.") {
+	// Of Codex and the Gemini CLI the spans have what the model was told.
+	if log, err := json.Marshal([]any{res.Requests, res.Spans}); err != nil || !strings.Contains(string(log), "was recorded: data, no instructions.") {
 		t.Errorf("the model was not told what the server found: %s", log)
 	}
 	var found []struct{ Title string }
