@@ -40,6 +40,7 @@ type Config struct {
 	SpoolMaxBytes int64         `env:"HOOKSPAN_SPOOL_MAX_BYTES"`
 	Retention     time.Duration `env:"HOOKSPAN_RETENTION"`
 	StoreMaxBytes int64         `env:"HOOKSPAN_STORE_MAX_BYTES"`
+	MCP           bool          `env:"HOOKSPAN_MCP"`
 	ConfigFile    string        `env:"HOOKSPAN_CONFIG_FILE"`
 
 	Hooks           bool   `env:"HOOKSPAN_HOOKS"`
@@ -131,6 +132,7 @@ var table = [...]variable{
 	{name: "HOOKSPAN_SPOOL_MAX_BYTES", byDefault: "1GiB", kind: "size", lowest: "1MiB", highest: "1TiB", allowed: "a size such as 1GiB, from 1MiB to 1TiB", doc: "Size of the event spool above which the oldest finished sessions are removed."},
 	{name: "HOOKSPAN_RETENTION", byDefault: "720h", kind: "duration", lowest: "0s", highest: "876000h", allowed: "a duration such as 720h, or 0 for no limit", doc: "How long the local store keeps a trace, from its end or its import, whichever is later; 0 keeps it forever."},
 	{name: "HOOKSPAN_STORE_MAX_BYTES", byDefault: "2GiB", kind: "size", lowest: "16MiB", highest: "1TiB", allowed: "a size such as 2GiB, from 16MiB to 1TiB", doc: "Size of the local store above which the oldest traces are removed. `hookspan status` shows how many."},
+	{name: "HOOKSPAN_MCP", byDefault: "true", whenWrong: "false", kind: "bool", allowed: "true, false", doc: "Whether agents may ask about earlier tasks (`hookspan mcp`). A wrong value counts as false."},
 	{name: configFile, kind: "abspath", allowed: "an absolute path", doc: "Env file to read instead of hookspan.env, whose settings that the environment may only tighten, and limits of spans, still count. Only read from the process environment."},
 
 	{group: "Custom hooks on Cline", name: "HOOKSPAN_HOOKS", guards: true, byDefault: "true", kind: "bool", allowed: "true, false", doc: "Runs the Claude-format hooks in hooks.json when Cline works. Of this and the next three settings the environment may tighten what the env file says, not loosen it."},

@@ -88,6 +88,7 @@ func TestEachVariableIsChecked(t *testing.T) {
 		{"HOOKSPAN_MAX_EVENT_BYTES", func(c *Config) any { return c.MaxEventBytes }, map[string]any{"1048576": int64(1 << 20), "1MiB": int64(1 << 20), "512KiB": int64(512 << 10), "32 mib": int64(32 << 20), "5MB": int64(5e6), "4096": int64(4096)}, []string{"4095", "33MiB", "64MiB", "1 M", "MiB", "-1MiB", "1.5MiB", "9999999999TiB"}, ""},
 		{"HOOKSPAN_SPOOL_SYNC", func(c *Config) any { return c.SpoolSync }, map[string]any{"always": "always", "never": "never", "boundary": "boundary"}, []string{"sometimes"}, ""},
 		{"HOOKSPAN_SPOOL_MAX_BYTES", func(c *Config) any { return c.SpoolMaxBytes }, map[string]any{"2GiB": int64(2 << 30), "1TiB": int64(1 << 40)}, []string{"1KiB", "2TiB"}, ""},
+		{"HOOKSPAN_MCP", func(c *Config) any { return c.MCP }, map[string]any{"true": true, "false": false}, []string{"maybe"}, ""},
 		{"HOOKSPAN_STORE_MAX_BYTES", func(c *Config) any { return c.StoreMaxBytes }, map[string]any{"2GiB": int64(2 << 30), "16MiB": int64(16 << 20)}, []string{"1MiB", "2TiB"}, ""},
 		{"HOOKSPAN_RETENTION", func(c *Config) any { return c.Retention }, map[string]any{"0": time.Duration(0), "24h": 24 * time.Hour}, []string{"-1h", "30d", "7"}, ""},
 		{"HOOKSPAN_HOOKS", func(c *Config) any { return c.Hooks }, map[string]any{"false": false, "on": true}, []string{"never"}, ""},
@@ -211,7 +212,7 @@ func TestPrecedence(t *testing.T) {
 // private are the values that replace a wrong one if the default would send more
 // or deny less.
 var private = map[string]any{
-	"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true, "HOOKSPAN_DISABLED_PROJECTS": "/",
+	"HOOKSPAN_EXPORTERS": "store", "HOOKSPAN_CAPTURE": "none", "HOOKSPAN_DISABLED": true, "HOOKSPAN_MCP": false, "HOOKSPAN_DISABLED_PROJECTS": "/",
 	"HOOKSPAN_OTLP_CAPTURE": "none", "HOOKSPAN_INFINIUM_CAPTURE": "none", "HOOKSPAN_FILE_CAPTURE": "none",
 	"HOOKSPAN_HOOKS_ON_ERROR": "deny", "HOOKSPAN_HOOKS_STRICT_EXIT": true, "HOOKSPAN_HOOKS_ASK": "deny",
 	"CONNECTOR_MAX_INPUT_PREVIEW": 1, "CONNECTOR_MAX_OUTPUT_PREVIEW": 1,

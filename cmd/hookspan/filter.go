@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func (ff *filterFlags) addSums() {
 func (ff *filterFlags) any() bool {
 	f := ff.f
 	f.Limit, f.Sort = 0, ""
-	return f != store.Filter{} || ff.project != "" || ff.pull != "" || ff.agent != "" || ff.since != "" || ff.until != ""
+	return !reflect.DeepEqual(f, store.Filter{}) || ff.project != "" || ff.pull != "" || ff.agent != "" || ff.since != "" || ff.until != ""
 }
 
 // run calls do with the local store, what runs and the filter that the flags describe.

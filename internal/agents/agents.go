@@ -65,6 +65,9 @@ type Agent struct {
 	// Refusers reports whether the hooks that the agent runs in a folder may refuse the end
 	// of a turn, for an agent whose files tell only of a refusal; nil for any other.
 	Refusers func(sys install.System, folder string) bool
+	// Servers is the file below the home folder with the user's MCP servers, AddServer the command
+	// that adds hookspan's.
+	Servers, AddServer string
 	// StripsOTel reports that the agent removes OTEL_* variables from the
 	// environment of its hooks.
 	StripsOTel bool
@@ -113,40 +116,47 @@ func All() Table {
 	table := Table{
 		{
 			Agent: hook.AgentOf(hook.HostCline), Decode: cline.Decode, Transcript: clinefiles.Agent,
+			Servers: ".cline/data/settings/cline_mcp_settings.json", AddServer: "cline mcp add --yes hookspan -- hookspan mcp",
 			Mapping:   otelmap.Traits{MCPServer: cline.MCPServer},
 			Installer: clineinstall.Installer{}, Command: clineinstall.Command,
 		},
 		{
 			Agent: hook.AgentOf(hook.HostClaude), Decode: claude.Decode, Transcript: claudefiles.Agent,
+			Servers: ".claude.json", AddServer: "claude mcp add -s user hookspan -- hookspan mcp",
 			Mapping:   otelmap.Traits{Shared: true, Provider: "anthropic"},
 			Installer: claudeinstall.Installer{}, Command: claudeinstall.Command,
 			Settings: true, StripsOTel: true, Managed: true,
 		},
 		{
 			Agent: hook.AgentOf(hook.HostQwen), Decode: qwen.Decode, Transcript: qwenfiles.Agent,
+			Servers: ".qwen/settings.json", AddServer: "qwen mcp add -s user hookspan hookspan mcp",
 			Installer: qweninstall.Installer(), Command: qweninstall.Installer().Command,
 			Settings: true, Refusers: qweninstall.Refusers,
 		},
 		{
 			Agent: hook.AgentOf(hook.HostCodex), Decode: codex.Decode, Transcript: codexfiles.Agent,
+			Servers: ".codex/config.toml", AddServer: "codex mcp add hookspan -- hookspan mcp",
 			Mapping:   otelmap.Traits{Extensions: []string{"web_search", "web_search_call", "image_generation"}, Script: "exec", Nested: "exec-"},
 			Installer: codexinstall.Installer(), Command: codexinstall.Installer().Command,
 			Settings: true, Managed: true,
 		},
 		{
 			Agent: hook.AgentOf(hook.HostCopilot), Decode: copilot.Decode, Transcript: copilotfiles.Agent,
+			Servers: ".copilot/mcp-config.json", AddServer: "copilot mcp add hookspan -- hookspan mcp",
 			Mapping:   otelmap.Traits{Unnamed: true},
 			Installer: copilotinstall.Installer(), Command: copilotinstall.Command,
 			Settings: true, StripsOTel: true, Managed: true,
 		},
 		{
 			Agent: hook.AgentOf(hook.HostGemini), Decode: gemini.Decode, Transcript: geminifiles.Agent,
+			Servers: ".gemini/settings.json", AddServer: "gemini mcp add -s user hookspan hookspan mcp",
 			Mapping:   otelmap.Traits{Unnamed: true, Provider: "gcp.gemini", MCPServer: gemini.MCPServer},
 			Installer: geminiinstall.Installer(), Command: geminiinstall.Installer().Command,
 			Settings: true,
 		},
 		{
 			Agent: hook.AgentOf(hook.HostOpencode), Decode: opencode.Decode, Transcript: opencodefiles.Agent,
+			Servers: ".config/opencode/opencode.jsonc", AddServer: "opencode mcp add hookspan -- hookspan mcp",
 			Installer: opencodeinstall.Installer{}, Command: opencodeinstall.Command,
 			Settings: true,
 		},

@@ -97,3 +97,42 @@ func TestAtLeavesForeignFilesAlone(t *testing.T) {
 		}
 	})
 }
+
+func TestWorktrees(t *testing.T) {
+	linked := map[string]string{
+		"w/.git/HEAD": "ref: refs/heads/main\n", "w/a/x": "", "t/.git": "gitdir: DIR/w/.git/worktrees/t\n", "t/b/x": "", "r/.git": "gitdir: ../w/.git/worktrees/r\n",
+		"w/.git/worktrees/t/commondir": "../..\n", "w/.git/worktrees/t/gitdir": "DIR/t/.git\n",
+		"w/.git/worktrees/r/commondir": "../..\n", "w/.git/worktrees/r/gitdir": "../../../../r/.git\n",
+		"w/.git/worktrees/gone/commondir": "../..\n", "w/.git/worktrees/gone/gitdir": "DIR/gone/.git\n",
+	}
+	// A secret repository, and files that name it without its consent.
+	hostile := map[string]string{
+		"s/.git/HEAD": "ref: refs/heads/main\n", "s/.git/worktrees/x/commondir": "../..\n", "s/.git/worktrees/x/gitdir": "DIR/x/.git\n", "x/.git": "gitdir: DIR/s/.git/worktrees/x\n",
+		"w/.git/HEAD": "", "w/.git/worktrees/a/gitdir": "DIR/s/.git\n", "w/.git/worktrees/b/gitdir": "/.git\n", "w/.git/worktrees/c/gitdir": "DIR/x/.git\n", "w/.git/worktrees/d/gitdir": "//evil.example/s/.git\n",
+		"e/.git": "gitdir: DIR/s/.git\n", "f/.git": "gitdir: DIR/s/.git/worktrees/x\n",
+	}
+	for name, tt := range map[string]struct {
+		files map[string]string
+		dir   string
+		want  []string
+	}{
+		"the main one":         {linked, "w/a", []string{"w", "r", "t"}},
+		"a linked one":         {linked, "t/b", []string{"t", "r", "w"}},
+		"one by a short path":  {linked, "r", []string{"r", "w", "t"}},
+		"no repository":        {map[string]string{"w/x": ""}, "w", nil},
+		"entries alone":        {hostile, "w", []string{"w"}},
+		"a file that borrows":  {hostile, "f", []string{"f"}},
+		"another's repository": {hostile, "e", []string{"e"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := tree(t, tt.files)
+			var want []string
+			for _, name := range tt.want {
+				want = append(want, filepath.Join(dir, name))
+			}
+			if diff := cmp.Diff(want, Worktrees(filepath.Join(dir, tt.dir))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package checkout
 
 import (
+	"cmp"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -63,15 +64,8 @@ func At(dir string) *Look {
 	if git == "" {
 		return l
 	}
-	// A worktree has its own HEAD and shares the rest.
-	common := git
-	if text := line(filepath.Join(git, "commondir")); text != "" {
-		common = absolute(git, text)
-		top = common
-		if strings.HasPrefix(filepath.Base(top), ".") { // else a bare repository
-			top = filepath.Dir(top)
-		}
-	}
+	common, main := shared(git)
+	top = cmp.Or(main, top)
 	if !local(common) || !ours(common) {
 		return l
 	}

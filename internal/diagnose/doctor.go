@@ -83,6 +83,7 @@ func (m *Machine) examine(ctx context.Context) []Finding {
 	e.hooks()
 	e.programs(ctx)
 	e.ownHooks()
+	e.asking(ctx)
 	e.delivery()
 	e.past(ctx)
 	e.stripped()

@@ -211,6 +211,9 @@ func (s Step) CallID() string { return s.attrs().text(otelmap.KeyToolCallID) }
 // Server is the MCP server that has the tool.
 func (s Step) Server() string { return s.attrs().text(otelmap.KeyMCPServer) }
 
+// Own reports a tool of hookspan's MCP server, whose name is in the tool's where none is known.
+func Own(server, tool string) bool { return strings.Contains(server+" "+tool, "hookspan") }
+
 // Folder is the one that the path in the call's input is in, of a workspace that has several.
 func (s Step) Folder() string { return otelmap.Folder(s.attrs().text(otelmap.KeyFolder)) }
 

@@ -44,6 +44,8 @@ var banned = map[string]string{
 	"github.com/klauspost/":                  "reads the hosts' compressed files",
 	"github.com/mattn/":                      "the store's SQLite needs no cgo",
 	"github.com/spf13/":                      "a command line parser for one argument",
+	"github.com/modelcontextprotocol/":       "answers agents' questions, which hookspan mcp does",
+	module + "/internal/traces/mcp/":         "as the protocol's SDK",
 	"github.com/zalando/":                    "the keyring is asked by delivery, and asks the user",
 	"github.com/schollz/":                    "a progress bar",
 	"github.com/yuin/":                       "parses Markdown, for the page",
@@ -230,6 +232,7 @@ var mayImport = map[string][]string{
 	"internal/traces/store":     {"otelmap", "otelmap/step", "spool", "internal/files/atomicfile", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/files/regular", "internal/termtext"},
 	"internal/traces/view":      {"hook", "otelmap", "otelmap/step", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/traces/store", "internal/termtext"},
 	"internal/traces/export":    {"otelmap", "otelmap/step", "internal/otlp", "internal/otlp/otlpjson", "internal/rawjson", "internal/redact", "internal/redact/redactspans", "internal/traces/store", "internal/termtext", "internal/traces/view"},
+	"internal/traces/mcp":       {"otelmap/step", "internal/redact", "internal/traces/store", "internal/termtext", "internal/traces/view"},
 	"internal/ui":               {"otelmap", "otelmap/step", "internal/files/atomicfile", "internal/lookpath", "internal/loopback", "internal/otlp", "internal/outbound", "internal/rawjson", "internal/redact", "internal/files/regular", "internal/traces/export", "internal/traces/store", "internal/termtext", "internal/ui/hooks", "internal/traces/view"},
 	"internal/ui/hooks": {
 		"hook", "hook/claude", "hook/cline", "internal/files/atomicfile", "internal/userhooks", "internal/userhooks/hookcheck", "internal/userhooks/hookfile",

@@ -57,6 +57,7 @@ func TestFilter(t *testing.T) {
 		"directory":                {Filter{Directory: "/home/dev/shop-api"}, []string{claude, cline}},
 		"folder":                   {Filter{Directory: "/home/dev/shop-api/web/"}, []string{claude}},
 		"root folder":              {Filter{Directory: "/"}, []string{claude, cline}},
+		"another worktree":         {Filter{Directory: "/nowhere", Also: []string{"/home/dev/shop-api/web"}}, []string{claude}},
 		"half a folder":            {Filter{Directory: "/home/dev/shop"}, nil},
 		"failed":                   {Filter{Failed: true}, []string{claude, cline}},
 		"denied":                   {Filter{Denied: true}, []string{cline}},

@@ -42,6 +42,8 @@ type Filter struct {
 	// empty, any. Resolved is another path of it, without symbolic links, if it has one:
 	// agents report either.
 	Directory, Resolved string
+	// Also are folders that count as Directory does, such as the repository's other worktrees.
+	Also []string
 	// Failed selects traces with a call that failed or never finished, or a run
 	// that failed or was abandoned. Denied selects those with a call that was
 	// denied or cancelled. HookRuns applies both to the hook runs instead.
@@ -122,7 +124,12 @@ func (f Filter) keeps(c call) bool {
 
 // In reports whether a folder is the filter's Directory or below it.
 func (f Filter) In(folder string) bool {
-	return f.Directory == "" || otelmap.Below(folder, f.Directory) || f.Resolved != "" && otelmap.Below(folder, f.Resolved)
+	return f.Directory == "" || slices.ContainsFunc(f.directories(), func(dir string) bool { return otelmap.Below(folder, dir) })
+}
+
+// directories are the folders of which a trace must have one, nil if any is right.
+func (f Filter) directories() []string {
+	return slices.DeleteFunc(append([]string{f.Directory, f.Resolved}, f.Also...), func(dir string) bool { return dir == "" })
 }
 
 // limited returns the limit, negative for none.

@@ -50,10 +50,10 @@ func (f Filter) where() (string, []any) {
 	}
 	var folders []string
 	var names []any
-	for _, dir := range []string{f.Directory, f.Resolved} {
+	for _, dir := range f.directories() {
 		if dir == "/" {
 			folders = append(folders, `d.value >= '/' AND d.value < '0'`) // '0' comes after '/'
-		} else if dir != "" {
+		} else {
 			if len(dir) > 1 {
 				dir = strings.TrimRight(dir, `/\`)
 			}

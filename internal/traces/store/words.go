@@ -254,7 +254,7 @@ func plain(text string) string {
 func Plain(text string) string { return plain(text) }
 
 // textParts are what a search looks at.
-var textParts = []step.Part{step.PartKind, step.PartArguments, step.PartResult, step.PartFailure, step.PartTexts, step.PartEvents, step.PartHooks}
+var textParts = []step.Part{step.PartKind, step.PartTool, step.PartServer, step.PartArguments, step.PartResult, step.PartFailure, step.PartTexts, step.PartEvents, step.PartHooks}
 
 // textsOf returns the texts of a span that a search looks at.
 func textsOf(s *tracepb.Span) (out []string) {
@@ -264,6 +264,9 @@ func textsOf(s *tracepb.Span) (out []string) {
 		}
 	}
 	one := step.Of(s)
+	if step.Own(one.Server(), one.Tool()) {
+		return nil // it repeats what others found
+	}
 	// Calls, their results and prompts are texts of the spans that they belong to, and no
 	// second time of a request.
 	if one.Kind() != step.KindRequest {
