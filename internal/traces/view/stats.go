@@ -182,7 +182,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		})
 	}
 	if by == ByFailure || by == ByDenial {
-		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
+		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return store.ShortID(g.Last), sgrDim })
 	}
 	add(&column{name: "BRANCHES", order: 1}, func(g *store.Group) bool { return len(g.Branches) > 0 }, func(g *store.Group) (string, string) {
 		return st.cut(termtext.Line(strings.Join(g.Branches, ", ")), 40), sgrDim
