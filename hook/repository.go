@@ -5,6 +5,13 @@ import (
 	"strings"
 )
 
+// The attributes of a resource that name a repository, and a run of `hookspan run`.
+const (
+	KeyRepositoryName = "vcs.repository.name"
+	KeyRepositoryURL  = "vcs.repository.url.full"
+	KeyRun            = "hookspan.run.id"
+)
+
 // Repository is a version-controlled folder. Every field may be empty.
 type Repository struct {
 	// Name is the last part of URL, URL the address in a browser, without credentials, and

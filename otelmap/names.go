@@ -4,6 +4,8 @@ import (
 	"cmp"
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+
+	"github.com/hookspan/hookspan/hook"
 )
 
 // This file has the names that more than one place of hookspan puts on a span, a span
@@ -71,8 +73,8 @@ const (
 
 	// KeyRepositoryName, KeyRepositoryURL and KeyBranch are the repository of the session's
 	// folder, on roots.
-	KeyRepositoryName = "vcs.repository.name"
-	KeyRepositoryURL  = "vcs.repository.url.full"
+	KeyRepositoryName = hook.KeyRepositoryName
+	KeyRepositoryURL  = hook.KeyRepositoryURL
 	KeyBranch         = "vcs.ref.head.name"
 
 	// KeyInputValue is the run's first prompt as typed, up to MaxTaskRunes, and

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -249,6 +250,10 @@ func (m *mapping) cover() {
 // one key the last counts.
 func (m *mapping) resource() *resourcepb.Resource {
 	byKey := make(map[string]*commonpb.KeyValue)
+	named, _ := url.ParseQuery(m.run.firstOf(func(it *item) string { return it.Resource }))
+	for key := range named {
+		byKey[key] = otlp.String(key, named.Get(key))
+	}
 	for _, kv := range m.opts.Resource {
 		if kv.Key != "" && kv.Key != KeyServiceVersion {
 			byKey[kv.Key] = kv

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -330,7 +332,7 @@ func (c *Call) store() (*spool.Spool, error) {
 	c.Kept = in.Data
 	err = sp.Append(&spool.Record{
 		Host: p.Agent.Facts.Host, Session: c.Head.Session, Event: c.Name(), At: p.Now(),
-		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
+		Cwd: p.Dir, TraceParent: cfg.Traceparent, Resource: p.resource(cfg), PPID: p.PPID,
 		Settings: terms.String(), To: cfg.Meant(),
 		Payload: in.Data, Raw: !in.JSON, Cut: in.Cut,
 	})
@@ -340,6 +342,26 @@ func (c *Call) store() (*spool.Spool, error) {
 		return nil, errors.Join(err, sp.Close())
 	}
 	return sp, nil
+}
+
+// RunVariable is the environment variable with the id of a `hookspan run`.
+const RunVariable = "HOOKSPAN_RUN"
+
+// resource returns what the environment's CI names and the `hookspan run`, as url.Values encodes it.
+func (p *Process) resource(cfg *config.Config) string {
+	out := make(url.Values)
+	for key, value := range cfg.CI() {
+		if key == hook.KeyRepositoryURL {
+			var name string
+			name, value = hook.RepositoryAt(value)
+			out.Set(hook.KeyRepositoryName, name)
+		}
+		out.Set(key, hook.PlainWord(value))
+	}
+	id, _ := Variable(p.Environ, RunVariable)
+	out.Set(hook.KeyRun, hook.PlainWord(id))
+	maps.DeleteFunc(out, func(_ string, values []string) bool { return values[0] == "" })
+	return out.Encode()
 }
 
 // Name is the event's name for the record: the one that the hook was started with,
