@@ -38,27 +38,52 @@ func (m Moves) Sorted(cwd string) Moves {
 	if !slices.ContainsFunc(m, func(move Move) bool { return move.Cwd != cwd }) {
 		return nil
 	}
-	slices.SortStableFunc(m, func(a, b Move) int { return cmp.Or(cmp.Compare(a.Agent, b.Agent), a.At.Compare(b.At)) })
+	slices.SortStableFunc(m, Move.Compare)
 	return m
+}
+
+// Compare orders moves by agents and times.
+func (m Move) Compare(other Move) int {
+	return cmp.Or(cmp.Compare(m.Agent, other.Agent), m.At.Compare(other.At))
 }
 
 // CwdAt is the working directory of an agent at a time. Before its first row it is that of
 // the row, and a subagent of which no row says it has the lead agent's.
 func (t *Transcript) CwdAt(agent string, at time.Time) string {
-	i, found := slices.BinarySearchFunc(t.Moves, agent, func(m Move, agent string) int { return cmp.Compare(m.Agent, agent) })
-	if !found {
-		if agent == "" {
-			return t.Cwd
-		}
-		return t.CwdAt("", at)
+	if m := lastAt(t.Moves, agent, at); m != nil {
+		return m.Cwd
 	}
-	after, _ := slices.BinarySearchFunc(t.Moves, at, func(m Move, at time.Time) int {
-		if m.Agent > agent || m.Agent == agent && m.At.After(at) {
+	return t.Cwd
+}
+
+// from are the agent and the time from which something is so.
+func (m *Move) from() (agent string, at time.Time) { return m.Agent, m.At }
+
+// lastAt returns the newest element of a list, which is in the order of agents and times, that
+// is of an agent and no later than a time, else the agent's first one. Without any it is that of
+// the lead agent, and nil if that has none.
+func lastAt[E any, P interface {
+	*E
+	from() (agent string, at time.Time)
+}](list []E, agent string, at time.Time) P {
+	after, _ := slices.BinarySearchFunc(list, at, func(e E, at time.Time) int {
+		if of, from := P(&e).from(); of > agent || of == agent && from.After(at) {
 			return 1
 		}
 		return -1
 	})
-	return t.Moves[max(i, after-1)].Cwd
+	for _, i := range [2]int{after - 1, after} {
+		if i < 0 || i >= len(list) {
+			continue
+		}
+		if of, _ := P(&list[i]).from(); of == agent {
+			return &list[i]
+		}
+	}
+	if agent == "" {
+		return nil
+	}
+	return lastAt[E, P](list, "", at)
 }
 
 // Leave takes out what was done in some directories: requests, prompts, results and ends.
@@ -86,9 +111,7 @@ func (t *Transcript) Leave(off func(cwd string) bool) {
 	t.Agents = slices.DeleteFunc(t.Agents, func(a Subagent) bool { return at(a.ID, a.Start) })
 	t.Ends = slices.DeleteFunc(t.Ends, func(e TurnEnd) bool { return at("", e.At) })
 	t.Compactions = slices.DeleteFunc(t.Compactions, func(when time.Time) bool { return at("", when) })
-	if off(t.Cwd) {
-		t.Repository = Repository{}
-	}
+	t.Checkouts = slices.DeleteFunc(t.Checkouts, func(c Checkout) bool { return at(c.Agent, c.At) })
 }
 
 // Union returns a list of folders with those added that it does not have.

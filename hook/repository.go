@@ -14,11 +14,12 @@ const (
 
 // Repository is a version-controlled folder. Every field may be empty.
 type Repository struct {
-	// Name is the last part of URL, URL the address in a browser, without credentials, and
-	// Branch the name of the branch.
-	Name   string `json:"name,omitempty"`
-	URL    string `json:"url,omitempty"`
-	Branch string `json:"branch,omitempty"`
+	// Name is the last part of URL, URL the address in a browser, without credentials,
+	// Branch the name of the branch, and Revision the id of its newest commit.
+	Name     string `json:"name,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Branch   string `json:"branch,omitempty"`
+	Revision string `json:"revision,omitempty"`
 }
 
 // maxWord is the longest address or name that counts, in bytes.

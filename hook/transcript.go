@@ -16,8 +16,8 @@ type Transcript struct {
 	Cwd string
 	// Folders are as in Event: those that the workspace had at any time.
 	Folders []string `json:",omitempty"`
-	// Repository is the one that the session worked in, as far as the files say.
-	Repository Repository
+	// Checkouts are what was checked out, as far as the files say.
+	Checkouts Checkouts `json:",omitempty"`
 	// Moves are the working directories of a session that went from one to another, as
 	// Moves.Sorted returns them. Cwd is the lead agent's last.
 	Moves Moves

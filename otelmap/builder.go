@@ -63,6 +63,8 @@ type Builder struct {
 	recalled map[RunID]*Carry
 	// lost are the places of events that could not be read, in order.
 	lost []int64
+	// checkouts are those that In was given.
+	checkouts hook.Checkouts
 	// requests are those that hooks report.
 	requests requests
 }
@@ -102,8 +104,8 @@ func (b *Builder) Tighten(c Capture) {
 	}
 }
 
-// In says which repository the session works in.
-func (b *Builder) In(r hook.Repository) { b.opts.Repository = r }
+// In says what was checked out where the session's agents worked.
+func (b *Builder) In(c hook.Checkouts) { b.checkouts = c }
 
 // Limit lowers the lengths of previews of later events, unless they are zero, and
 // replaces Options.Clean, unless clean is nil.

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/rawjson"
@@ -146,4 +147,16 @@ func Below(path, dir string) bool {
 	}
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == '/' || rest[0] == '\\' || dir == "/")
+}
+
+// checkedOut is what an agent's worktree had checked out at a time: as was found when the run was
+// delivered, else by the host's files.
+func (m *mapping) checkedOut(agent string, at time.Time) hook.Repository {
+	c, ok := m.checkouts.At(agent, at)
+	found := c.Repository
+	if by, said := m.tr.Checkouts.At(agent, at); said && (!ok || c.Unknown) {
+		found = by.Repository
+		found.Name, found.URL = cmp.Or(c.Repository.Name, found.Name), cmp.Or(c.Repository.URL, found.URL)
+	}
+	return found
 }

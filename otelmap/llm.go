@@ -89,6 +89,10 @@ func (m *mapping) chatMessage(c *exchange) *tracepb.Span {
 	if u := c.Usage; u != nil {
 		a.usage(u, u.TotalInput(), true, sameKey)
 	}
+	if here, branch := m.checkedOut("", m.end).Branch, m.checkedOut(c.Agent, c.start).Branch; branch != here {
+		a.texts(KeyBranch, branch)
+		a.flag(KeyBranchUnknown, branch == "")
+	}
 	if c.Agent == "" {
 		a.texts(KeyEffort, m.effort())
 		a.flag(KeyCompacted, !m.compacted.IsZero() && c.start.After(m.compacted))

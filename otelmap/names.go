@@ -71,11 +71,13 @@ const (
 	KeyHostArch         = string(semconv.HostArchKey)
 	KeyOSType           = string(semconv.OSTypeKey)
 
-	// KeyRepositoryName, KeyRepositoryURL and KeyBranch are the repository of the session's
-	// folder, on roots.
+	// KeyRepositoryName and KeyRepositoryURL are the repository that the run worked in,
+	// KeyBranch and KeyRevision the branch and the commit at its end, on roots. A request that
+	// was made on another branch has its own KeyBranch.
 	KeyRepositoryName = hook.KeyRepositoryName
 	KeyRepositoryURL  = hook.KeyRepositoryURL
 	KeyBranch         = "vcs.ref.head.name"
+	KeyRevision       = "vcs.ref.head.revision"
 
 	// KeyInputValue is the run's first prompt as typed, up to MaxTaskRunes, and
 	// KeyOutputValue its final text, on roots: the names by OpenInference, which some
@@ -99,6 +101,9 @@ const (
 	KeyHostVersion = "hookspan.host_version"
 	// KeyHostApp is the program the agent runs in, such as an editor.
 	KeyHostApp = "hookspan.host_app"
+	// KeyBranchUnknown is true on requests whose branch is not known, or was none, while the
+	// root has one.
+	KeyBranchUnknown = "hookspan.branch.unknown"
 	// KeyFolders are the folders of a workspace that has several, the main one first.
 	// KeyFolder is the one that the path in a call's input is in, on tool spans.
 	KeyFolders = "hookspan.workspace.folders"

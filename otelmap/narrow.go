@@ -18,7 +18,7 @@ import (
 var plainKeys = []string{
 	KeyOperation, KeyAgentName, KeyAgent, KeyModel, KeyFinishReasons, KeyConversationID, KeyProvider, KeyRequestModel, KeyResponseModel, KeyResponseID,
 	KeyToolName, KeyWorkflowName, KeyToolType, KeyToolCallID, KeyErrorType, KeyExceptionType, KeyWorkingDirectory, KeyFolders, KeyFolder, KeyHost, KeyHostVersion, KeyHostApp,
-	KeyRepositoryName, KeyRepositoryURL, KeyBranch, KeyHostProvider, KeyDialect, KeyOutcome, KeyEvidence, KeyEvidenceMissing, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
+	KeyRepositoryName, KeyRepositoryURL, KeyBranch, KeyRevision, KeyBranchUnknown, KeyHostProvider, KeyDialect, KeyOutcome, KeyEvidence, KeyEvidenceMissing, KeyPromptID, KeyToolOutcome, KeyUser, KeyRequestID, KeyFinish, KeyUsageSource,
 	KeySessionSource, KeyPermissionMode, KeyEventName, KeyHookEvent, KeyHookTool, KeyHookSource, KeyHookStatus, KeyHookDecision,
 }
 

@@ -10,7 +10,6 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 )
@@ -39,8 +38,6 @@ type Options struct {
 	// FromFiles reports that the events were made from the agent's files, which show how a
 	// run went on: no silence before an event ends it, only that after the last.
 	FromFiles bool
-	// Repository is the one that the session works in.
-	Repository hook.Repository
 	// Traceparent is the W3C context that becomes the parent of every root
 	// whose events have none.
 	Traceparent string

@@ -28,6 +28,7 @@ func (m *mapping) rootMessage() *tracepb.Span {
 	events, task := m.rootEvents()
 	outcome, failure := m.outcome()
 	evidence, missing := m.evidence(outcome)
+	place := m.checkedOut("", m.end)
 
 	a := texts(
 		KeyOperation, OpInvokeAgent,
@@ -44,9 +45,10 @@ func (m *mapping) rootMessage() *tracepb.Span {
 		KeyHostProvider, provider,
 		KeyModel, model,
 		KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), m.tr.Cwd),
-		KeyRepositoryName, m.opts.Repository.Name,
-		KeyRepositoryURL, m.opts.Repository.URL,
-		KeyBranch, m.opts.Repository.Branch,
+		KeyRepositoryName, place.Name,
+		KeyRepositoryURL, place.URL,
+		KeyBranch, place.Branch,
+		KeyRevision, place.Revision,
 		KeyUser, cmp.Or(otlp.Text(m.opts.Resource, KeyUser), r.firstOf(func(it *item) string { return it.User })),
 		KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }),
 		KeyPromptID, r.turn,

@@ -1,6 +1,7 @@
-// Package checkout reads which repository and branch a folder belongs to, from Git's own
-// files: HEAD and config of the folder's .git. Git is not started, nothing is written,
-// and what is missing, large, of another user or in another form counts as nothing.
+// Package checkout reads which repository, branch and commit a folder belongs to, and what was
+// checked out before, from Git's own files: HEAD, its log, references and config in the folder's
+// .git. Git is not started, nothing is written, and what is missing, large, of another user or in
+// another form counts as nothing.
 //
 // It does not promise what git would print: files that config includes, and rewritten
 // addresses, are not followed.
@@ -11,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
@@ -21,43 +21,6 @@ const (
 	// maxDepth is how many folders above the given one may hold .git.
 	maxDepth = 40
 )
-
-// Read returns what the repository of a folder says, or nothing.
-func Read(dir string) hook.Repository {
-	if !local(dir) {
-		return hook.Repository{}
-	}
-	top, git := find(filepath.Clean(dir))
-	if git == "" {
-		return hook.Repository{}
-	}
-	// A worktree has a HEAD of its own and shares the rest.
-	common := git
-	if text := line(filepath.Join(git, "commondir")); text != "" {
-		common = absolute(git, text)
-		if top = common; strings.HasPrefix(filepath.Base(top), ".") { // else a bare repository
-			top = filepath.Dir(top)
-		}
-	}
-	if !local(common) || !ours(common) {
-		return hook.Repository{}
-	}
-	head := line(filepath.Join(git, "HEAD"))
-	config, err := regular.Read(filepath.Join(common, "config"), regular.Options{Max: maxConfig, NoLink: true})
-	if head == "" || err != nil {
-		return hook.Repository{}
-	}
-	r := hook.Repository{}
-	// With reftable, HEAD is not in this file, which names no branch that can be.
-	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok && branch != ".invalid" {
-		r.Branch = hook.PlainWord(branch)
-	}
-	r.Name, r.URL = hook.RepositoryAt(remote(string(config)))
-	if r.Name == "" {
-		r.Name = hook.PlainWord(strings.TrimSuffix(filepath.Base(top), ".git"))
-	}
-	return r
-}
 
 // find returns the nearest folder with a .git, and the folder that this is or names.
 func find(dir string) (top, git string) {

@@ -33,7 +33,7 @@ func tree(t *testing.T, files map[string]string) string {
 
 const origin = "[core]\n\tbare = false\n[remote \"fork\"]\n\turl = https://x.example/me/fork\n[remote \"origin\"]\n\turl = https://user:s3cret@git.example:8443/team/shop-api.git\n"
 
-func TestRead(t *testing.T) {
+func TestAt(t *testing.T) {
 	shop := hook.Repository{Name: "shop-api", URL: "https://git.example:8443/team/shop-api", Branch: "fix/login"}
 	tests := map[string]struct {
 		files map[string]string
@@ -60,7 +60,7 @@ func TestRead(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := tree(t, tt.files)
-			if diff := cmp.Diff(tt.want, Read(filepath.Join(dir, tt.dir))); diff != "" {
+			if diff := cmp.Diff(tt.want, At(filepath.Join(dir, tt.dir)).Repository); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -68,7 +68,7 @@ func TestRead(t *testing.T) {
 }
 
 // TestReadLeavesForeignFilesAlone has a repository of another user and links.
-func TestReadLeavesForeignFilesAlone(t *testing.T) {
+func TestAtLeavesForeignFilesAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		skip.Missing(t, "Windows' links need rights")
 	}
@@ -82,7 +82,7 @@ func TestReadLeavesForeignFilesAlone(t *testing.T) {
 		if err := os.Symlink(filepath.Join(dir, "other"), head); err != nil {
 			t.Fatal(err)
 		}
-		if got := Read(filepath.Join(dir, "w")); got != (hook.Repository{}) {
+		if got := At(filepath.Join(dir, "w")).Repository; got != (hook.Repository{}) {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -92,7 +92,7 @@ func TestReadLeavesForeignFilesAlone(t *testing.T) {
 	t.Run("of another user", func(t *testing.T) {
 		dir := tree(t, files)
 		_ = os.Chown(filepath.Join(dir, "w/.git"), 1234, 1234)
-		if got := Read(filepath.Join(dir, "w")); os.Geteuid() == 0 && got != (hook.Repository{}) {
+		if got := At(filepath.Join(dir, "w")).Repository; os.Geteuid() == 0 && got != (hook.Repository{}) {
 			t.Errorf("%+v", got)
 		}
 	})

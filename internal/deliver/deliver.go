@@ -11,7 +11,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/checkout"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -108,9 +108,8 @@ type Deliverer struct {
 	// by the records of a run, before it is stored, and Less returns it for Fill. Either may be nil.
 	NoteLess func(ctx context.Context, trace string, less map[string]otelmap.Capture) error
 	Less     func(ctx context.Context, trace, destination string) (otelmap.Capture, error)
-	// Repository returns the repository that a folder belongs to. If nil, it is not
-	// looked for.
-	Repository func(dir string) hook.Repository
+	// Look looks at the worktree that a folder belongs to. If nil, nothing does.
+	Look func(dir string) *checkout.Look
 	// Stored are the root spans of the stored runs that Forget forgets, by session, besides those
 	// that have ended in the log.
 	Stored map[spool.Key][]string

@@ -64,7 +64,7 @@ func (x *index) part(lines []*indexLine) (out part, runs map[string]bool, ok boo
 
 // reread reads a part of the log up to an offset.
 func (p *reading) reread(ctx context.Context, s *spool.Session, of part, to int64) (*reading, error) {
-	q := p.reading(p.key, &State{Session: p.session, Offset: of.stretches[0].from, Carry: of.carry, Repository: p.st.Repository})
+	q := p.reading(p.key, &State{Session: p.session, Offset: of.stretches[0].from, Carry: of.carry})
 	at := int64(0)
 	for _, part := range of.stretches {
 		if part.to <= at {
@@ -91,6 +91,10 @@ func (p *reading) reread(ctx context.Context, s *spool.Session, of part, to int6
 	}
 	if q.builder != nil && of.carry.Runs == 0 {
 		q.link(ctx)
+	}
+	if w, err := readWhereabouts(s); q.builder != nil && err == nil {
+		w.Checkouts.Sort()
+		q.builder.In(w.Checkouts)
 	}
 	return q, nil
 }

@@ -24,8 +24,9 @@ type reading struct {
 	src Source
 	st  *State
 	// whole reports that all runs are wanted, so that each waits for those that settle.
-	whole bool
-	facts Facts
+	whole  bool
+	facts  Facts
+	worked worked
 	// terms are the settings of the records, where they change.
 	terms []termsFrom
 	// recall finds turns that carry no longer names; it may be nil.
@@ -142,9 +143,6 @@ func (p *reading) add(rec *spool.Record) error {
 		if p.memory != nil {
 			o.Clean = p.memory.Clean
 		}
-		if p.st.Repository != nil {
-			o.Repository = *p.st.Repository
-		}
 		p.builder = otelmap.NewBuilder(p.host, p.session, o, p.carry)
 		p.builder.Recall(p.recall)
 	}
@@ -174,6 +172,7 @@ func (p *reading) add(rec *spool.Record) error {
 			p.last = events[i]
 		}
 		p.facts.note(&events[i])
+		p.worked.note(&events[i])
 		p.start.note(rec, &events[i])
 	}
 	return nil
@@ -267,7 +266,6 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 	if p.more {
 		p.facts.Until = now.Add(undecided)
 	}
-	p.locate()
 	tr, again, err := p.transcript(ctx, s, due)
 	if again > 0 {
 		// The newest run is undecided.
@@ -289,6 +287,9 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 			p.settle(again)
 			due = due[:len(due)-1]
 		}
+	}
+	if len(due) > 0 {
+		p.locate(ctx, s, due)
 	}
 	for _, r := range due {
 		run := p.prepare(r, tr)
@@ -344,15 +345,6 @@ func (p *reading) mapped(r *otelmap.Run, spans func() *tracepb.ResourceSpans) *t
 	p.mapping.Lock()
 	defer p.mapping.Unlock()
 	return p.Mapped(p.memory, r, spans)
-}
-
-// locate looks once for the repository that the session works in.
-func (p *reading) locate() {
-	if p.st.Repository == nil && p.Repository != nil && p.facts.Cwd != "" {
-		r := p.Repository(p.facts.Cwd)
-		p.st.Repository = &r
-		p.builder.In(r)
-	}
 }
 
 // Mapped maps a run and removes the secrets, by the memory of its builder if there is one.

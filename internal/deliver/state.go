@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
@@ -35,9 +34,6 @@ type State struct {
 	// Start is Carry at the log's start, if it is not the session's: an earlier log was
 	// removed when the session had ended.
 	Start *otelmap.Carry `json:"start,omitempty"`
-	// Repository is the one of the session's first folder, as it was at the first
-	// delivery; nil before that.
-	Repository *hook.Repository `json:"repository,omitempty"`
 	// Done are the ids of the runs behind Offset that the destination has answered
 	// for.
 	Done map[string]bool `json:"done,omitempty"`

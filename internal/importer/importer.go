@@ -265,7 +265,6 @@ func (im *Importer) builder(s *Session, tr *hook.Transcript, events iter.Seq[hoo
 	if tr.OriginTurn != "" {
 		b.LinkTo(tr.Origin, tr.OriginTurn, "")
 	}
-	b.In(tr.Repository)
 	for e := range events {
 		if m != nil {
 			m.At(e.Offset)

@@ -91,9 +91,9 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 	p := &Pipeline{setup: s, close: []func() error{sp.Close}}
 	p.Deliverer = &deliver.Deliverer{
 		Spool: sp, Sources: s.Sources(), Map: s.mapping(clean), Judge: s.judge, Memory: p.memory(clean),
-		Repository: checkout.Read,
-		SyncLog:    s.Config.SpoolSync != "never",
-		Now:        s.Now, Sleep: s.Sleep, Log: s.Log,
+		Look:    checkout.At,
+		SyncLog: s.Config.SpoolSync != "never",
+		Now:     s.Now, Sleep: s.Sleep, Log: s.Log,
 	}
 	if clean != nil {
 		p.Deliverer.Redact = func(m *tracepb.ResourceSpans) *tracepb.ResourceSpans { return redactspans.Clean(clean, m) }

@@ -291,7 +291,7 @@ func (s Step) Session() string { return s.attrs().text(otelmap.KeyConversationID
 // spellings, of which otelmap.Folder makes one.
 func (s Step) Directory() string { return s.attrs().text(otelmap.KeyWorkingDirectory) }
 
-// Branch is that of the version control when the session began.
+// Branch is the one at the end of a root, and of a request if that was made on another one.
 func (s Step) Branch() string { return s.attrs().text(otelmap.KeyBranch) }
 
 // Folders are those of a workspace that has several, the main one first.

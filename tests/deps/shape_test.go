@@ -12,7 +12,7 @@ import (
 // How often the product has what makes a function hard to read. The numbers may only fall:
 // who lowers one writes the new one here.
 const (
-	assigning = 292 // variables that the head of an if or a switch gives another value
+	assigning = 291 // variables that the head of an if or a switch gives another value
 	embedding = 141 // embedded fields of structs
 	mostPaths = 25  // a function's cyclomatic complexity, but for those of branchy
 )
@@ -31,7 +31,6 @@ var branchy = map[string]int{
 	"internal/traces/live/live.go Run":                  32,
 	"internal/traces/store/words.go eachWord":           28,
 	"internal/traces/view/stats.go groups":              34,
-	"internal/transcript/claude/log.go addRow":          26,
 	"internal/transcript/claude/prompts.go addUser":     26,
 	"internal/transcript/claude/session.go read":        33,
 	"internal/transcript/codex/age_counts.go add":       26,

@@ -47,7 +47,7 @@ type build struct {
 	version, cwd string
 	moves        hook.Moves
 	folders      []string
-	branch       string
+	checkouts    hook.Checkouts
 	// lastTime is the newest row's of the conversation with the user.
 	lastTime time.Time
 }

@@ -191,12 +191,10 @@ func (l *fileLog) addRow(r *row) {
 	l.date(r)
 	cwd := r.text("cwd")
 	l.b.moves.Add(l.agent, r.at, cwd)
+	l.checkedOut(r)
 	if l.agent == "" || l.b.gone {
 		l.b.version = cmp.Or(r.text("version"), l.b.version)
 		l.b.cwd = cmp.Or(cwd, l.b.cwd)
-		if branch := r.text("gitBranch"); branch != "" && branch != "HEAD" { // which means none
-			l.b.branch = word(branch)
-		}
 		if r.at.After(l.b.lastTime) {
 			l.b.lastTime = r.at
 		}
@@ -212,6 +210,17 @@ func (l *fileLog) addRow(r *row) {
 	take(r)
 	if l.b.texts.Over() {
 		l.b.texts.Shrink(l.b.eachText)
+	}
+}
+
+// checkedOut takes the branch of a row. HEAD means none.
+func (l *fileLog) checkedOut(r *row) {
+	if branch := r.text("gitBranch"); branch != "" && !r.at.IsZero() {
+		if branch == "HEAD" {
+			branch = ""
+		}
+		branch = word(hook.PlainWord(branch))
+		l.b.checkouts.Add(hook.Checkout{At: r.at, Agent: l.agent, Repository: hook.Repository{Branch: branch}})
 	}
 }
 

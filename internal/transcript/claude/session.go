@@ -124,7 +124,8 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	t.Requests = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends, t.Compactions = b.prompts, b.results, b.ends.found, b.compactions
 	t.CopiedBy, t.PullRequests, t.HostCostUSD = b.others.copiedBy, b.pulls, b.hostCost
-	t.HostVersion, t.Cwd, t.Repository.Branch, t.Moves = b.version, b.cwd, b.branch, b.moves.Sorted(b.cwd)
+	t.HostVersion, t.Cwd, t.Checkouts, t.Moves = b.version, b.cwd, b.checkouts, b.moves.Sorted(b.cwd)
+	t.Checkouts.Sort()
 	t.Unread, t.Folders = append(t.Unread, b.kinds.Unread()...), b.folders
 	if q.Since.IsZero() {
 		t.Inherited, t.Damaged = len(b.others.inherited), b.damaged

@@ -116,7 +116,7 @@ type log struct {
 	tier string
 
 	version, cwd, provider, model string
-	repository                    hook.Repository
+	checkouts                     hook.Checkouts
 	// system are the instructions before all prompts.
 	system string
 	last   time.Time
@@ -199,7 +199,8 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
-	t.Repository, t.Moves, t.Folders = l.repository, l.Moves.Sorted(l.cwd), l.Folders
+	t.Checkouts, t.Moves, t.Folders = l.checkouts, l.Moves.Sorted(l.cwd), l.Folders
+	t.DoubtCheckouts()
 	// The tokens of an answer are written just after it.
 	fresh := f.Now().Sub(l.last) < transcript.PendingAge
 	t.Undecided = stopped && fresh
@@ -322,8 +323,11 @@ func (l *log) take(r *row) {
 		if own := l.history.add(p, r.at); own && l.agent == "" {
 			l.version, l.cwd, l.provider = p.Text("cli_version"), p.Text("cwd"), p.Text("model_provider")
 			git := p.Members("git")
-			l.repository.Name, l.repository.URL = hook.RepositoryAt(git.Text("repository_url"))
-			l.repository.Branch = hook.PlainWord(git.Text("branch"))
+			c := hook.Checkout{At: r.at, Repository: hook.Repository{Branch: hook.PlainWord(git.Text("branch")), Revision: hook.PlainWord(git.Text("commit_hash"))}}
+			c.Repository.Name, c.Repository.URL = hook.RepositoryAt(git.Text("repository_url"))
+			if git != nil {
+				l.checkouts.Add(c)
+			}
 			l.system = l.Texts.Keep(cmp.Or(p.Text("base_instructions"), p.Members("base_instructions").Text("text")))
 			l.Moves.Add("", r.at, l.cwd)
 		}

@@ -105,6 +105,7 @@ type log struct {
 	// opened is the place of the first request since the session was opened, recorded
 	// reports that a request since then has a record of its tokens, records that any has.
 	opened            int
+	checkouts         hook.Checkouts
 	recorded, records bool
 	// started are the places of the subagents, by id, callers their ids by the calls that
 	// started them.
@@ -146,8 +147,19 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 	t, err := l.Transcript(q)
 	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided = l.version, l.cwd, l.model, late, late
 	t.Unread = append(t.Unread, l.unread...)
-	t.Moves = l.Moves.Sorted(l.cwd)
+	t.Moves, t.Checkouts = l.Moves.Sorted(l.cwd), l.checkouts
+	t.DoubtCheckouts()
 	return t, err
+}
+
+// checkedOut takes what was checked out where a session began.
+func (l *log) checkedOut(at time.Time, in rawjson.Object) {
+	if in.Text("gitRoot") == "" {
+		return
+	}
+	c := hook.Checkout{At: at, Repository: hook.Repository{Branch: hook.PlainWord(in.Text("branch")), Revision: hook.PlainWord(in.Text("headCommit"))}}
+	c.Repository.Name, _ = hook.RepositoryAt(in.Text("repository"))
+	l.checkouts.Add(c)
 }
 
 // add adds the next row.
@@ -166,6 +178,7 @@ func (l *log) add(r *row) {
 		l.version = cmp.Or(d.Text("copilotVersion"), l.version)
 		l.cwd = cmp.Or(d.Members("context").Text("cwd"), l.cwd)
 		l.Moves.Add("", r.at, l.cwd)
+		l.checkedOut(r.at, d.Members("context"))
 		l.model = cmp.Or(d.Text("selectedModel"), l.model)
 		l.opened, l.recorded = len(l.Calls), false
 	case modelChange:

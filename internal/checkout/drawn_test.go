@@ -1,0 +1,204 @@
+package checkout
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/testkit/skip"
+)
+
+var histories = flag.Int("histories", 15, "how many histories of worktrees are drawn")
+
+// history is a drawn life of a worktree, with what was checked out whenever a request was made.
+type history struct {
+	t     *testing.T
+	r     *rand.Rand
+	dir   string
+	names int
+	calls []Call
+	asked []asked
+}
+
+type asked struct {
+	at     time.Time
+	branch string
+}
+
+func (h *history) git(args ...string) {
+	cmd := exec.CommandContext(h.t.Context(), "git", args...)
+	cmd.Dir = h.dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_EDITOR=true")
+	if h.r.IntN(3) == 0 { // entries of the log may have any time
+		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", h.r.IntN(1<<30)))
+	}
+	if h.r.IntN(20) == 0 {
+		cmd.Env = append(cmd.Env, "GIT_REFLOG_ACTION=mine")
+	}
+	_, _ = cmd.CombinedOutput() // some fail, as those of people do
+}
+
+// branch asks git itself, but for a branch that is being rebased.
+func (h *history) branch() string {
+	if branch := h.output("symbolic-ref", "-q", "--short", "HEAD"); branch != "" {
+		return branch
+	}
+	for _, of := range []string{"rebase-merge", "rebase-apply"} {
+		if b, err := os.ReadFile(filepath.Join(h.dir, ".git", of, "head-name")); err == nil {
+			if branch, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "refs/heads/"); ok {
+				return branch
+			}
+		}
+	}
+	return ""
+}
+
+func (h *history) output(args ...string) string {
+	cmd := exec.CommandContext(h.t.Context(), "git", args...)
+	cmd.Dir = h.dir
+	out, _ := cmd.Output()
+	return strings.TrimSpace(string(out))
+}
+
+func (h *history) commit(name string) string { return h.output("rev-parse", "-q", "--verify", name) }
+
+func (h *history) name() string {
+	if h.names == 0 || h.r.IntN(3) == 0 {
+		h.names++
+		return fmt.Sprintf("b%d", h.names)
+	}
+	return fmt.Sprintf("b%d", 1+h.r.IntN(h.names))
+}
+
+// command draws a command line of git, as words for each command.
+func (h *history) command() (commands [][]string) {
+	switch n := h.name(); h.r.IntN(12) {
+	case 0, 1, 2:
+		return [][]string{{"checkout", "-B", n}}
+	case 3:
+		return [][]string{{"checkout", "main"}, {"checkout", "-B", n}}
+	case 4:
+		return [][]string{{"checkout", n}}
+	case 5:
+		return [][]string{{"rebase", "main"}}
+	case 6:
+		return [][]string{{"branch", "-m", h.branch(), n}}
+	case 7:
+		return [][]string{{"checkout", "-q", "HEAD~1"}}
+	case 8:
+		if h.commit("HEAD") != h.commit(n) { // else nothing shows that HEAD was written
+			return [][]string{{"symbolic-ref", "HEAD", "refs/heads/" + n}}
+		}
+	case 9:
+		return [][]string{{"checkout", "-"}}
+	}
+	return [][]string{{"commit", "--allow-empty", "-m", "x"}}
+}
+
+// pause mostly lets the file system's clock go on: agents and people are slower than this test.
+func (h *history) pause() {
+	if h.r.IntN(10) > 0 {
+		time.Sleep(tick + 5*time.Millisecond) //nolint:forbidigo // That clock is what is tested.
+	}
+}
+
+// person changes the worktree from elsewhere.
+func (h *history) person() {
+	for _, c := range h.command() {
+		h.git(c...)
+	}
+}
+
+// agent runs a command line of which is known when it began and ended.
+func (h *history) agent() {
+	c := Call{Begun: time.Now()}
+	for _, words := range h.command() {
+		h.git(words...)
+		c.Command += "git " + strings.Join(words, " ") + " && "
+	}
+	c.Ended = time.Now()
+	h.calls = append(h.calls, c)
+}
+
+func (h *history) ask() {
+	branch := h.branch()
+	h.asked = append(h.asked, asked{time.Now(), branch})
+}
+
+// TestDrawnHistories draws what agents and people do in a worktree while turns run and between
+// them, and holds what During says against what git said at each request. A branch is right or
+// it is not known.
+func TestDrawnHistories(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		skip.Missing(t, "git is not installed")
+	}
+	known, unknown, quiet, quietUnknown := 0, 0, 0, 0
+	for seed := range *histories {
+		h := &history{t: t, r: rand.New(rand.NewPCG(uint64(seed), 58)), dir: t.TempDir()}
+		h.git("init", "-q", "-b", "main")
+		h.git("commit", "--allow-empty", "-m", "one")
+		h.git("commit", "--allow-empty", "-m", "two")
+		var note *Note
+		for range 3 + h.r.IntN(4) {
+			if h.r.IntN(2) == 0 {
+				h.person()
+				h.pause()
+			}
+			begin, disturbed := time.Now(), false
+			h.calls, h.asked = nil, nil
+			for range 1 + h.r.IntN(4) {
+				h.ask()
+				switch h.r.IntN(8) {
+				case 0:
+					h.person()
+					disturbed = true
+				case 1, 2, 3:
+					h.agent()
+				default:
+					continue
+				}
+				h.pause()
+			}
+			end := time.Now()
+			if h.r.IntN(8) == 0 {
+				h.person()
+				disturbed = true
+			}
+			look := At(h.dir)
+			got := look.During(note, begin, end, h.calls)
+			n := look.Note()
+			note = &n
+			got.Sort()
+			for _, q := range h.asked {
+				c, ok := got.At("", q.at)
+				switch {
+				case !ok:
+					t.Fatalf("history %d: nothing is known", seed)
+				case c.Unknown:
+					unknown++
+					if !disturbed {
+						quietUnknown++
+					}
+				case c.Repository.Branch != q.branch:
+					text, _ := os.ReadFile(filepath.Join(h.dir, ".git", "logs", "HEAD"))
+					t.Fatalf("history %d: at %v: got branch %q, want %q\n%v to %v, moved %v\n%+v\n%+v\n%s", seed, q.at, c.Repository.Branch, q.branch, begin, end, look.Moved, got, h.calls, text)
+				default:
+					known++
+				}
+				if !disturbed {
+					quiet++
+				}
+			}
+		}
+	}
+	t.Logf("%d requests with a branch, %d without; of the %d in turns that nobody disturbed, %d without", known, unknown, quiet, quietUnknown)
+	if quietUnknown*10 > quiet*3 { // a person moved before the turn, programs write what they like into the log
+		t.Errorf("too little is known")
+	}
+}

@@ -1,0 +1,324 @@
+package checkout
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/files/regular"
+)
+
+// tick is how much later than the file system's time something may have happened.
+const tick = 10 * time.Millisecond
+
+// maxLog is how much of the end of a log of HEAD is read, in bytes.
+const maxLog = 64 << 10
+
+// Look is what the files of a worktree say at one moment.
+type Look struct {
+	Repository hook.Repository
+	// Git is the worktree's folder of git, which names the worktree; empty without one.
+	Git string
+	// Moved is when HEAD was written, which happens when it gets another branch, and Logged
+	// when the newest entry was added to its log. Both are the file system's times: people and
+	// programs give the entries any time.
+	Moved, Logged time.Time
+	// Log is the end of the log of HEAD, and Size how long the log is.
+	Log  string
+	Size int64
+}
+
+// Note is what is kept of a look, so that the next one can say what happened in between.
+type Note struct {
+	Git    string    `json:"git"`
+	Branch string    `json:"branch,omitempty"`
+	Moved  time.Time `json:"moved"`
+	// Size is the length of the log, Line a checksum of its last entry.
+	Size int64  `json:"size,omitempty"`
+	Line string `json:"line,omitempty"`
+}
+
+// Call is a command that an agent ran.
+type Call struct {
+	Begun, Ended time.Time
+	Command      string
+}
+
+// At looks at the worktree that a folder belongs to.
+func At(dir string) *Look {
+	l := &Look{}
+	if !local(dir) {
+		return l
+	}
+	top, git := find(filepath.Clean(dir))
+	if git == "" {
+		return l
+	}
+	// A worktree has its own HEAD and shares the rest.
+	common := git
+	if text := line(filepath.Join(git, "commondir")); text != "" {
+		common = absolute(git, text)
+		top = common
+		if strings.HasPrefix(filepath.Base(top), ".") { // else a bare repository
+			top = filepath.Dir(top)
+		}
+	}
+	if !local(common) || !ours(common) {
+		return l
+	}
+	head, info, err := regular.ReadStat(filepath.Join(git, "HEAD"), regular.Options{Max: maxHead, NoLink: true})
+	if err != nil {
+		return l
+	}
+	config, err := regular.Read(filepath.Join(common, "config"), regular.Options{Max: maxConfig, NoLink: true})
+	text := strings.TrimSpace(string(head))
+	if text == "" || err != nil {
+		return l
+	}
+	l.Git, l.Moved = git, changed(info)
+	// With reftable, HEAD is not in this file, which names no branch that can be.
+	switch branch, ok := strings.CutPrefix(text, "ref: refs/heads/"); {
+	case ok && branch != ".invalid":
+		l.Repository.Branch, l.Repository.Revision = hook.PlainWord(branch), revision(common, "refs/heads/"+branch)
+	case !ok:
+		l.Repository.Revision = commit(text)
+		for _, of := range []string{"rebase-merge", "rebase-apply"} {
+			if branch, ok := strings.CutPrefix(line(filepath.Join(git, of, "head-name")), "refs/heads/"); ok {
+				l.Repository.Branch = hook.PlainWord(branch) // which the rebase will move
+			}
+		}
+	}
+	l.Repository.Name, l.Repository.URL = hook.RepositoryAt(remote(string(config)))
+	if l.Repository.Name == "" {
+		l.Repository.Name = hook.PlainWord(strings.TrimSuffix(filepath.Base(top), ".git"))
+	}
+	l.readLog(filepath.Join(git, "logs", "HEAD"))
+	return l
+}
+
+// readLog reads the end of the log of HEAD. Without one, nothing is known of what was before.
+func (l *Look) readLog(path string) {
+	f, info, err := regular.Open(path, regular.Options{NoLink: true})
+	if err != nil {
+		return
+	}
+	defer func() { _ = f.Close() }()
+	end := make([]byte, min(info.Size(), maxLog))
+	if _, err := f.ReadAt(end, info.Size()-int64(len(end))); err != nil && err != io.EOF {
+		return
+	}
+	l.Log, l.Size, l.Logged = string(end), info.Size(), changed(info)
+}
+
+// revision returns the commit that a reference names, "" if that is not in a file.
+func revision(common, ref string) string {
+	if sum := commit(line(filepath.Join(common, filepath.FromSlash(ref)))); sum != "" {
+		return sum
+	}
+	packed, err := regular.Read(filepath.Join(common, "packed-refs"), regular.Options{Max: maxPacked, NoLink: true})
+	if err != nil {
+		return ""
+	}
+	for text := range strings.Lines(string(packed)) {
+		if sum, name, _ := strings.Cut(strings.TrimSpace(text), " "); name == ref {
+			return commit(sum)
+		}
+	}
+	return ""
+}
+
+// maxPacked is the largest file of packed references that is read, in bytes.
+const maxPacked = 4 << 20
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// commit returns the id of a commit, "" for any other text.
+func commit(text string) string {
+	if (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == "" {
+		return text
+	}
+	return ""
+}
+
+// Note returns what is kept of the look.
+func (l *Look) Note() Note { return Note{l.Git, l.Repository.Branch, l.Moved, l.Size, lastLine(l.Log)} }
+
+// lastOf returns the last line of a text, and lastLine a checksum of it.
+func lastOf(text string) string {
+	text = strings.TrimSuffix(text, "\n")
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+func lastLine(text string) string {
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(lastOf(text))))
+}
+
+// stays matches entries that move no branch, by the names of git's commands.
+var stays = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(commit|merge|reset|pull|cherry-pick|revert|am|clone|rebase|branch)\b[^:]*:|^$`)
+})
+
+// move is an entry of the log that left a branch and reached another, as the entry names it. from
+// is empty if no branch was checked out.
+type move struct {
+	from, to string
+	// verbs are the commands of git that make it.
+	verbs []string
+}
+
+// since returns the moves since a note was taken, or since the repository was made if n is nil.
+// A rebase leaves its branch and returns to it. ok is false if the log does not show how the
+// present branch was reached.
+func (l *Look) since(n *Note) (moves []move, ok bool) {
+	const unnamed = "*" // branch that no entry has named yet
+	text, branch, last := l.Log, unnamed, ""
+	switch start := l.Size - int64(len(text)); {
+	case n == nil:
+		if start > 0 || !strings.HasPrefix(text, noCommit) {
+			return nil, false
+		}
+	case n.Git != l.Git || n.Size < start || n.Size > l.Size || lastLine(text[:n.Size-start]) != n.Line:
+		return nil, false
+	default:
+		text, branch = text[n.Size-start:], n.Branch
+	}
+	_, before, _ := strings.Cut(lastOf(l.Log[:len(l.Log)-len(text)]), " ")
+	for entry := range strings.Lines(text) {
+		was, to, _ := strings.Cut(entry, " ")
+		if before != "" && !strings.HasPrefix(before, was+" ") {
+			return nil, false // HEAD was written, and its log was not
+		}
+		before = to
+		_, message, _ := strings.Cut(strings.TrimSuffix(entry, "\n"), "\t")
+		m, ok := move{}, true
+		if what, moved := strings.CutPrefix(message, "checkout: moving from "); moved {
+			m.from, m.to, ok = strings.Cut(what, " to ")
+			m.verbs = []string{"checkout", "switch"}
+		} else if what, renamed := strings.CutPrefix(message, "Branch: renamed refs/heads/"); renamed {
+			m.verbs = []string{"branch"}
+			m.from, m.to, ok = strings.Cut(what, " to refs/heads/")
+			if strings.HasPrefix(entry, noCommit) {
+				continue // a renaming has two entries
+			}
+		} else if _, returned, is := strings.Cut(message, "): returning to refs/heads/"); is {
+			m = move{returned, returned, []string{"rebase"}}
+		} else if stays().MatchString(message) {
+			continue
+		} else {
+			return nil, false
+		}
+		switch {
+		case !ok:
+			return nil, false
+		case commit(m.from) != "":
+			m.from = "" // branch is how the commit was named
+		case branch != unnamed && branch != m.from:
+			return nil, false
+		}
+		moves, branch, last = append(moves, m), m.to, entry
+	}
+	if l.Repository.Branch == "" && !strings.HasSuffix(text, last) {
+		return nil, false // HEAD has been written again since
+	}
+	return moves, branch == l.Repository.Branch || branch == unnamed || l.Repository.Branch == ""
+}
+
+// noCommit begins the first entry of a log.
+const noCommit = "0000000000000000000000000000000000000000 "
+
+// During returns what was checked out from one time to another before the look, with what an
+// earlier note of the worktree, which may be nil, and the commands of that time say. What is in
+// doubt is unknown: the order of the log decides, and the times of files, but never those that
+// its entries have.
+func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Checkouts) {
+	add := func(at time.Time, branch string, known bool) {
+		out = append(out, hook.Checkout{At: at, Repository: hook.Repository{Name: l.Repository.Name, URL: l.Repository.URL, Branch: branch}, Unknown: !known})
+	}
+	if n != nil && n.Git == l.Git && n.Moved.Before(end) && n.Moved.Add(tick).After(begin) {
+		// The branch of the note was reached after the beginning.
+		add(begin, "", false)
+		begin = n.Moved.Add(tick)
+	}
+	moves, ok := l.since(n)
+	// If HEAD was written and its log was not, its time is not that of the last move.
+	ok = ok && len(moves) > 0 && !l.Logged.Add(tick).Before(l.Moved)
+	if ok && len(moves) > 1 {
+		calls = slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) })
+		calls, ok = by(calls, moves, l.Moved)
+	}
+	switch {
+	case l.Git == "":
+		return hook.Checkouts{{At: begin}}
+	case !l.Moved.Add(tick).After(begin):
+		add(begin, l.Repository.Branch, true)
+	case l.Moved.After(end):
+		if ok && len(moves) == 1 {
+			add(begin, moves[0].from, true)
+		} else {
+			add(begin, "", false)
+		}
+		return out
+	default:
+		if !ok || !l.Moved.After(begin) {
+			moves = nil
+			add(begin, "", false)
+		}
+		for i, m := range moves {
+			switch {
+			case i == 0:
+				add(begin, m.from, true)
+			case calls[i-1] != calls[i]:
+				add(calls[i-1].Begun, "", false)
+				add(calls[i-1].Ended, m.from, true)
+			}
+		}
+		if len(moves) > 1 {
+			add(calls[len(moves)-1].Begun, "", false)
+		}
+		add(l.Moved, "", false)
+		add(l.Moved.Add(tick), l.Repository.Branch, true)
+	}
+	if last := out[len(out)-1]; !l.Logged.After(end) && l.Repository.Revision != "" {
+		last.At, last.Repository.Revision = latest(last.At, l.Logged), l.Repository.Revision
+		out = append(out, last)
+	}
+	return out
+}
+
+// by returns for each move the call that made it. Each must be named by a command of a call, in
+// order, and the last be within its call's time: else another program may have made one. ok is
+// then false.
+func by(calls []Call, moves []move, last time.Time) (made []Call, ok bool) {
+	for _, c := range calls {
+		for command := range strings.FieldsFuncSeq(c.Command, func(r rune) bool { return strings.ContainsRune("\n;&|()", r) }) {
+			if words := strings.Fields(command); len(made) < len(moves) && moves[len(made)].named(words) {
+				made = append(made, c)
+			}
+		}
+	}
+	if len(made) < len(moves) {
+		return nil, false
+	}
+	c := made[len(made)-1]
+	return made, !last.Add(tick).Before(c.Begun) && !last.After(c.Ended)
+}
+
+// named reports that the words of a command make the move.
+func (m *move) named(words []string) bool {
+	return slices.ContainsFunc(m.verbs, func(verb string) bool {
+		i := slices.Index(words, verb)
+		return i > 0 && (verb == "rebase" || slices.Contains(words[i:], m.to))
+	})
+}
