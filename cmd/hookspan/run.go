@@ -58,6 +58,12 @@ func runCommand(ctx context.Context, a *app, args []string, wait time.Duration, 
 	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // The user's command, which ends by itself.
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout.Writer, a.stderr
 	cmd.Env = append(environ, record.RunVariable+"="+run.ID)
+	end, err := a.setup().StartRun(ctx, run.ID)
+	if err != nil {
+		a.log.Line("run: " + err.Error())
+	} else {
+		defer end()
+	}
 	code, err := waitFor(cmd)
 	if err != nil {
 		a.warnf("run: %v", err)

@@ -17,10 +17,13 @@ import (
 
 // Waiting returns the tasks that a destination gets from the spool later, as otlp.TaskID names
 // them whether or not their trace came from outside: the ended runs that it has not answered for, and those that it rejected.
-func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]bool, error) {
-	keys, err := d.Spool.Sessions()
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
+// Without keys it looks at all sessions.
+func (d *Deliverer) Waiting(ctx context.Context, dst *Destination, keys ...spool.Key) (map[string]bool, error) {
+	if len(keys) == 0 {
+		var err error
+		if keys, err = d.Spool.Sessions(); err != nil {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
 	}
 	waiting := make(map[string]bool)
 	for _, k := range keys {
