@@ -133,7 +133,9 @@ func (p *Pipeline) deliverEnded(ctx context.Context, pass deliver.Pass) (out []d
 		out = results
 		if slices.ContainsFunc(open, func(t *store.Trace) bool { return slices.Contains(pass.Sessions, spool.SessionKey(t.Host, t.Session)) }) {
 			// As after the time for which an agent may be silent.
-			p.Deliverer.Now = func() time.Time { return now().Add(cmp.Or(p.Deliverer.Map.IdleTimeout, otelmap.DefaultIdleTimeout) + time.Second) }
+			p.Deliverer.Now = func() time.Time {
+				return now().Add(cmp.Or(p.Deliverer.Map.IdleTimeout, otelmap.DefaultIdleTimeout) + time.Second)
+			}
 			continue
 		}
 		again = slices.ContainsFunc(out, func(r deliver.Result) bool { return r.Waiting+r.Busy > 0 }) && p.Deliverer.Sleep(ctx, time.Second) == nil

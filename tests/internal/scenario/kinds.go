@@ -140,12 +140,12 @@ func (g *Agent[S]) InRun(t *testing.T, program rig.Program, script S, step rig.S
 	for _, trace := range traces {
 		sessions[trace.Root.Attrs.String(otelmap.KeyConversationID)] = true
 	}
-	said := res.Steps[0].Stderr
-	t.Log(said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:])
+	_, said, _ := strings.Cut(res.Steps[0].Stderr, "hookspan: run: ")
+	t.Log(said)
 	if len(traces) != 2 || len(sessions) != 2 || len(wrong) > 0 || res.Steps[0].ExitCode != 0 {
 		t.Errorf("%d traces of %d sessions, %q, exit code %d; want two tasks", len(traces), len(sessions), wrong, res.Steps[0].ExitCode)
 	}
-	if !strings.Contains(said, "hookspan: run: 2 tasks · ") || !strings.Contains(said, " · delivered to otlp") || strings.Contains(said, "not ") {
+	if !strings.HasPrefix(said, "2 tasks · ") || !strings.Contains(said, " · delivered to otlp") || strings.Contains(said, "not ") {
 		t.Errorf("it says %q, want that two tasks are delivered", said)
 	}
 }
