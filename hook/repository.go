@@ -5,12 +5,8 @@ import (
 	"strings"
 )
 
-// The attributes of a resource that name a repository, and a run of `hookspan run`.
-const (
-	KeyRepositoryName = "vcs.repository.name"
-	KeyRepositoryURL  = "vcs.repository.url.full"
-	KeyRun            = "hookspan.run.id"
-)
+// KeyRun is the attribute of a resource that has the id of a `hookspan run`.
+const KeyRun = "hookspan.run.id"
 
 // Repository is a version-controlled folder. Every field may be empty.
 type Repository struct {

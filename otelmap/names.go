@@ -4,8 +4,6 @@ import (
 	"cmp"
 
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
-
-	"github.com/hookspan/hookspan/hook"
 )
 
 // This file has the names that more than one place of hookspan puts on a span, a span
@@ -74,8 +72,8 @@ const (
 	// KeyRepositoryName and KeyRepositoryURL are the repository that the run worked in,
 	// KeyBranch and KeyRevision the branch and the commit at its end, on roots. A request that
 	// was made on another branch has its own KeyBranch.
-	KeyRepositoryName = hook.KeyRepositoryName
-	KeyRepositoryURL  = hook.KeyRepositoryURL
+	KeyRepositoryName = "vcs.repository.name"
+	KeyRepositoryURL  = "vcs.repository.url.full"
 	KeyBranch         = "vcs.ref.head.name"
 	KeyRevision       = "vcs.ref.head.revision"
 

@@ -251,8 +251,15 @@ func (m *mapping) cover() {
 func (m *mapping) resource() *resourcepb.Resource {
 	byKey := make(map[string]*commonpb.KeyValue)
 	named, _ := url.ParseQuery(m.run.firstOf(func(it *item) string { return it.Resource }))
+	if remote := named.Get(KeyRepositoryURL); remote != "" {
+		name, address := hook.RepositoryAt(remote)
+		named.Set(KeyRepositoryName, name)
+		named.Set(KeyRepositoryURL, address)
+	}
 	for key := range named {
-		byKey[key] = otlp.String(key, named.Get(key))
+		if value := named.Get(key); value != "" {
+			byKey[key] = otlp.String(key, value)
+		}
 	}
 	for _, kv := range m.opts.Resource {
 		if kv.Key != "" && kv.Key != KeyServiceVersion {

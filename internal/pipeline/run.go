@@ -87,7 +87,8 @@ func (p *Pipeline) DeliverRun(ctx context.Context, run CommandRun) (out RunDeliv
 	}
 	if err == nil && len(killed) > 0 {
 		var left []deliver.Result
-		if left, err = p.deliverEnded(ctx, deliver.Pass{Sessions: killed}); out.Results == nil {
+		left, err = p.deliverEnded(ctx, deliver.Pass{Sessions: killed})
+		if out.Results == nil {
 			out.Results = left
 		}
 		for _, id := range ids { // Those without an end have one now.
@@ -119,7 +120,7 @@ func (p *Pipeline) deliverEnded(ctx context.Context, pass deliver.Pass) (out []d
 			return out, nil // At the end of the time the last results count.
 		}
 		open, failed := p.Running(ctx)
-		if err = cmp.Or(err, failed); err != nil {
+		if err := cmp.Or(err, failed); err != nil {
 			return nil, err
 		}
 		for i := range results {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -347,21 +346,26 @@ func (c *Call) store() (*spool.Spool, error) {
 // RunVariable is the environment variable with the id of a `hookspan run`.
 const RunVariable = "HOOKSPAN_RUN"
 
-// resource returns what the environment's CI names and the `hookspan run`, as url.Values encodes it.
+// resource returns what the environment's CI names and the `hookspan run`, as a URL's query. The
+// package net/url would cost every hook more than that.
 func (p *Process) resource(cfg *config.Config) string {
-	out := make(url.Values)
-	for key, value := range cfg.CI() {
-		if key == hook.KeyRepositoryURL {
-			var name string
-			name, value = hook.RepositoryAt(value)
-			out.Set(hook.KeyRepositoryName, name)
-		}
-		out.Set(key, hook.PlainWord(value))
-	}
 	id, _ := Variable(p.Environ, RunVariable)
-	out.Set(hook.KeyRun, hook.PlainWord(id))
-	maps.DeleteFunc(out, func(_ string, values []string) bool { return values[0] == "" })
-	return out.Encode()
+	out := map[string]string{hook.KeyRun: id}
+	maps.Copy(out, cfg.CI())
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(out)) {
+		value := out[key]
+		if scheme, rest, ok := strings.Cut(value, "://"); ok {
+			// An address may have a credential before its host.
+			host, _, _ := strings.Cut(rest, "/")
+			value = scheme + "://" + rest[strings.LastIndexByte(host, '@')+1:]
+		}
+		value = hook.PlainWord(value)
+		if value != "" {
+			pairs = append(pairs, key+"="+strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", ";", "%3B").Replace(value))
+		}
+	}
+	return strings.Join(pairs, "&")
 }
 
 // Name is the event's name for the record: the one that the hook was started with,

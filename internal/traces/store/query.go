@@ -128,7 +128,8 @@ func (s *Summary) Is(prefix string) bool {
 // ShortID is what a list shows of a task's id: of the digits for the session, if it has them, four.
 func ShortID(task string) string {
 	trace, session, several := strings.Cut(termtext.Line(task), "-")
-	if trace = termtext.Head(trace, 8); several {
+	trace = termtext.Head(trace, 8)
+	if several {
 		trace += "-" + termtext.Head(session, 4)
 	}
 	return trace
