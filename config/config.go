@@ -90,6 +90,7 @@ type Config struct {
 	MachineFile string
 
 	goos   string
+	vars   map[string]string // the environment's
 	values map[string]*value
 	// refused are the destinations that are off because address and credential
 	// are from different sides.
@@ -216,7 +217,7 @@ type Input struct {
 func Load(in Input) (*Config, error) {
 	goos := cmp.Or(in.GOOS, runtime.GOOS)
 	vars := environment(in.Environ, goos)
-	c := &Config{goos: goos, read: in.ReadFile, salt: in.Salt, values: make(map[string]*value, len(table)), refused: make(map[string]*Problem), ineffective: make(map[string]bool)}
+	c := &Config{goos: goos, vars: vars, read: in.ReadFile, salt: in.Salt, values: make(map[string]*value, len(table)), refused: make(map[string]*Problem), ineffective: make(map[string]bool)}
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"} {
 		if low := vars[strings.ToLower(name)]; low != "" && vars[name] == "" {
 			vars[name] = low

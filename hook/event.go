@@ -160,6 +160,8 @@ type Event struct {
 	Transcript string
 	// TraceParent is a W3C traceparent found in the hook's environment.
 	TraceParent string
+	// Resource are attributes of the resource, as url.Values encodes them.
+	Resource string
 
 	// Prompt is the submitted text, or the task a run starts with.
 	Prompt string

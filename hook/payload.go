@@ -22,13 +22,15 @@ type Raw struct {
 	Cwd string
 	// TraceParent is the W3C traceparent of the hook's environment.
 	TraceParent string
+	// Resource are attributes of the hook's process, as spool.Record has them.
+	Resource string
 }
 
 // NewEvent returns an event with the fields that are known without reading the
 // payload.
 func (r *Raw) NewEvent(host, name string) Event {
 	return Event{
-		Host: host, Name: name, StoredAt: r.StoredAt, Offset: r.Offset, Hash: Hash(r.Payload), Cwd: r.Cwd, TraceParent: r.TraceParent,
+		Host: host, Name: name, StoredAt: r.StoredAt, Offset: r.Offset, Hash: Hash(r.Payload), Cwd: r.Cwd, TraceParent: r.TraceParent, Resource: r.Resource,
 	}
 }
 

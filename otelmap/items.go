@@ -36,6 +36,7 @@ type item struct {
 type facts struct {
 	Dialect, Name, Turn, Agent, ParentAgent, AgentType                   string
 	HostVersion, Provider, Model, Cwd, User, PermissionMode, TraceParent string
+	Resource                                                             string
 	// Folders are the event's, with a NUL between.
 	Folders string
 }
@@ -301,7 +302,7 @@ const manyFacts = 256
 func (b *Builder) sharedFacts(e *hook.Event) *facts {
 	f := facts{
 		e.Dialect, e.Name, e.Turn, e.Agent, e.ParentAgent, e.AgentType,
-		e.HostVersion, e.Provider, e.Model, e.Cwd, e.User, e.PermissionMode, e.TraceParent,
+		e.HostVersion, e.Provider, e.Model, e.Cwd, e.User, e.PermissionMode, e.TraceParent, e.Resource,
 		strings.Join(e.Folders, "\x00"),
 	}
 	shared := b.facts[f]

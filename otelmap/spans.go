@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -111,6 +112,17 @@ func (r repeated) share(attrs []*commonpb.KeyValue) {
 // one key the last counts.
 func (j *joined) resource() *resourcepb.Resource {
 	byKey := make(map[string]*commonpb.KeyValue)
+	named, _ := url.ParseQuery(j.run.firstOf(func(it *item) string { return it.Resource }))
+	if remote := named.Get(KeyRepositoryURL); remote != "" {
+		name, address := hook.RepositoryAt(remote)
+		named.Set(KeyRepositoryName, name)
+		named.Set(KeyRepositoryURL, address)
+	}
+	for key := range named {
+		if value := named.Get(key); value != "" {
+			byKey[key] = otlp.String(key, value)
+		}
+	}
 	for _, kv := range j.opts.Resource {
 		if kv.Key != "" && kv.Key != KeyServiceVersion {
 			byKey[kv.Key] = kv

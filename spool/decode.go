@@ -207,6 +207,8 @@ func (r *Record) field(name string) *string {
 		return &r.Cwd
 	case "traceparent":
 		return &r.TraceParent
+	case "resource":
+		return &r.Resource
 	case "settings":
 		return &r.Settings
 	case "to":

@@ -47,6 +47,9 @@ type Record struct {
 	Cwd string
 	// TraceParent is the W3C traceparent of the hook process's environment.
 	TraceParent string
+	// Resource are attributes of the process that the agent runs for, such as a CI's, as
+	// url.Values encodes them. They are opaque here.
+	Resource string
 	// Settings identifies the caller's settings and is opaque here: at most
 	// MaxSettings bytes of printable ASCII without quotes and backslashes. Any other
 	// value is left out, so that the event is not lost for it.
@@ -80,7 +83,7 @@ func encode(r *Record) ([]byte, error) {
 	}
 	// The strings count twice because of their escapes; too low a guess costs one
 	// copy.
-	size += 256 + 2*(len(r.Session)+len(r.Event)+len(r.Cwd)+len(r.TraceParent))
+	size += 256 + 2*(len(r.Session)+len(r.Event)+len(r.Cwd)+len(r.TraceParent)+len(r.Resource))
 	b := make([]byte, 0, size)
 	b = append(b, rs)
 	b = append(b, head...)
@@ -101,6 +104,9 @@ func encode(r *Record) ([]byte, error) {
 	}
 	if r.TraceParent != "" {
 		b = appendMember(b, "traceparent", r.TraceParent)
+	}
+	if r.Resource != "" {
+		b = appendMember(b, "resource", r.Resource)
 	}
 	b = appendNumber(b, "ppid", int64(r.PPID))
 	b = appendNumber(b, "cut", r.Cut)

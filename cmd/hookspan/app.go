@@ -218,7 +218,7 @@ this machine and delivered to the destinations you name.
 		listCmd(a), callsCmd(a), statsCmd(a), reportCmd(a), statuslineCmd(a), compareCmd(a), tailCmd(a), showCmd(a), blameCmd(a),
 		exportCmd(a), verifyCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
 		configCmd(a), credentialsCmd(a), hooksCmd(a), demoCmd(a), versionCmd(a), upgradeCmd(a),
-		uiCmd(a), mcpCmd(a), bridgeCmd(a), clineHookCmd(a), claudeHookCmd(a), runHooksCmd(a),
+		uiCmd(a), mcpCmd(a), bridgeCmd(a), clineHookCmd(a), claudeHookCmd(a), runHooksCmd(a), runCmd(a),
 	)
 	root.SetOut(a.stdout) // where the completions go is decided now
 	addCompletion(root)

@@ -99,10 +99,10 @@ func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err 
 			return nil, f, wrongUsage(cmd, "compare %q: there is no filter %s: did you mean %s?", word, name, near)
 		case part == "failed" || part == "denied":
 			set(part, "true")
-		case ok || one.f.Trace != "" || len(part) < 4 || strings.Trim(strings.ToLower(part), "0123456789abcdef") != "":
+		case ok || one.f.Trace != "" || !store.IsPrefix(part):
 			return nil, f, wrongUsage(cmd, "compare %q: want a trace id of four digits or more, or filters such as model=opus or since=1w", word)
 		default:
-			one.f.Trace = strings.ToLower(part)
+			one.f.Trace = part
 		}
 	}
 	if err == nil {

@@ -79,7 +79,7 @@ func runDemo(ctx context.Context, a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	a.printf("\n$ hookspan show %s\n", first.TraceID[:8])
+	a.printf("\n$ hookspan show %s\n", store.ShortID(first.TraceID))
 	if err := view.Tree(a.stdout, t, a.viewOptions()); err != nil {
 		return err
 	}

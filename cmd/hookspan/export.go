@@ -25,6 +25,7 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/export"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
 )
 
 type exportFlags struct {
@@ -323,7 +324,9 @@ func exportToDestination(ctx context.Context, a *app, s *store.Store, traces []s
 		waiting[o.Trace] = true
 	}
 	all := len(traces)
-	traces = slices.DeleteFunc(traces, func(t store.Summary) bool { return waiting[t.TraceID] })
+	traces = slices.DeleteFunc(traces, func(t store.Summary) bool {
+		return waiting[t.TraceID] || waiting[otlp.TaskID(t.TraceID[:32], spool.SessionKey(t.Host, t.Session).Name)]
+	})
 	if left := all - len(traces); left > 0 {
 		a.hint(fmt.Sprintf("%s left out: hookspan flush sends them to %s", termtext.Plural(left, "trace"), f.to))
 	}

@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/hookspan/hookspan/internal/record"
@@ -17,7 +18,11 @@ func main() {
 	record.OwnFiles()
 	// net/http logs unsolicited responses; here errors report them.
 	log.SetOutput(io.Discard)
-	// Until the exit, so that a second Ctrl-C does not change its code.
-	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx := context.Background()
+	// Until the exit, so that a second Ctrl-C does not change its code. What is ignored, as by a shell
+	// for its background, stays ignored for the programs that are started.
+	if signals := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM}, signal.Ignored); len(signals) > 0 {
+		ctx, _ = signal.NotifyContext(ctx, signals...)
+	}
 	os.Exit(run(ctx, newApp(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())))
 }

@@ -455,7 +455,7 @@ func playOne(ts *testscript.TestScript, hook, file string) error {
 	defer func() { _ = in.Close() }()
 	cmd := exec.CommandContext(context.Background(), hook, event) //nolint:gosec // The program is ours.
 	cmd.Stdin, cmd.Dir = in, ts.MkAbs(".")
-	cmd.Env = environ(ts, "HOOKSPAN_DISABLED")
+	cmd.Env = environ(ts, "HOOKSPAN_DISABLED", "HOOKSPAN_TRACEPARENT")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.HasPrefix(string(out), `{"cancel":false`) {
 		return fmt.Errorf("cline-hook %s: %w, said %q", event, err, out)

@@ -189,7 +189,7 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 	if !f.failed {
 		place, err := view.FindRow(rows, f.span)
 		if err != nil {
-			return hinted{fmt.Errorf("trace %s: %w", t.TraceID[:8], err), "hookspan show " + t.TraceID[:8] + " prints the numbers, with -v also the ids"}
+			return hinted{fmt.Errorf("trace %s: %w", store.ShortID(t.TraceID), err), "hookspan show " + store.ShortID(t.TraceID) + " prints the numbers, with -v also the ids"}
 		}
 		places = []int{place}
 	}
@@ -216,7 +216,7 @@ func showCalls(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace
 		return a.printJSON(out)
 	}
 	if len(places) == 0 {
-		a.printf("no call failed in trace %s\n", t.TraceID[:8])
+		a.printf("no call failed in trace %s\n", store.ShortID(t.TraceID))
 		a.hint("hookspan calls --failed lists those of every task")
 		return nil
 	}
@@ -343,7 +343,7 @@ func findSession(ctx context.Context, a *app, p *pipeline.Pipeline, word string)
 	case err == nil && t.Session != "":
 		return t.Session, nil
 	case err == nil:
-		return "", fmt.Errorf("trace %s has no session", t.TraceID[:8])
+		return "", fmt.Errorf("trace %s has no session", store.ShortID(t.TraceID))
 	case errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrPrefix):
 		if word == "" {
 			return "", noSuchTrace(ctx, a, p, word, err)
@@ -372,7 +372,7 @@ func noSuchTrace(ctx context.Context, a *app, p *pipeline.Pipeline, id string, e
 	}
 	var several *store.AmbiguousError
 	switch {
-	case errors.Is(err, store.ErrNotFound) && slices.ContainsFunc(a.running(ctx, p), func(r *store.Trace) bool { return strings.HasPrefix(r.TraceID, strings.ToLower(id)) }):
+	case errors.Is(err, store.ErrNotFound) && slices.ContainsFunc(a.running(ctx, p), func(r *store.Trace) bool { return r.Is(id) }):
 		return hinted{fmt.Errorf("trace %s is of a task that still runs", id), "it is stored when the task has ended"}
 	case errors.Is(err, store.ErrNotFound):
 		return hinted{fmt.Errorf("no trace begins with %q", id), "hookspan list prints the ids"}

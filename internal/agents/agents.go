@@ -89,7 +89,7 @@ type Table []Agent
 
 // Events reads what was recorded of one call of the hook program.
 func (a Agent) Events(r *spool.Record) ([]hook.Event, error) {
-	return a.Decode(hook.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd, TraceParent: r.TraceParent})
+	return a.Decode(hook.Raw{Payload: r.Payload, Event: r.Event, StoredAt: r.At, Offset: r.Offset, Cwd: r.Cwd, TraceParent: r.TraceParent, Resource: r.Resource})
 }
 
 // Reader reads the agent's files. No end is undecided where no hook may refuse it.

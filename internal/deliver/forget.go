@@ -11,15 +11,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/spool"
 )
 
-// Waiting returns the ids of the traces that a destination gets from the spool
-// later: the ended runs that it has not answered for, and those that it rejected.
-func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]bool, error) {
-	keys, err := d.Spool.Sessions()
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
+// Waiting returns the tasks that a destination gets from the spool later, as otlp.TaskID names
+// them whether or not their trace came from outside: the ended runs that it has not answered for, and those that it rejected.
+// Without keys it looks at all sessions.
+func (d *Deliverer) Waiting(ctx context.Context, dst *Destination, keys ...spool.Key) (map[string]bool, error) {
+	if len(keys) == 0 {
+		var err error
+		if keys, err = d.Spool.Sessions(); err != nil {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
 	}
 	waiting := make(map[string]bool)
 	for _, k := range keys {
@@ -30,7 +34,7 @@ func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]b
 			}
 			for _, p := range st.Parked {
 				for _, ref := range p.refs() {
-					waiting[ref.Trace] = true
+					waiting[otlp.TaskID(ref.Trace, k.Name)] = true
 				}
 			}
 			for more := size > st.Offset; more; {
@@ -40,7 +44,7 @@ func (d *Deliverer) Waiting(ctx context.Context, dst *Destination) (map[string]b
 				}
 				for _, r := range out.runs {
 					if !r.elsewhere {
-						waiting[r.Trace] = true
+						waiting[otlp.TaskID(r.Trace, k.Name)] = true
 					}
 				}
 				st.answered(out.runs)
@@ -185,6 +189,7 @@ func noteForgotten(s *spool.Session, roots map[string]bool) error {
 // endedIn returns the roots of the runs of traces that have ended in the log.
 func (d *Deliverer) endedIn(ctx context.Context, s *spool.Session, traces map[string]bool) (map[string]bool, error) {
 	roots, start := make(map[string]bool), Place{}
+	of := func(trace string) bool { return traces[trace] || traces[otlp.TaskID(trace, s.Key().Name)] }
 	for _, name := range d.names() {
 		st, err := ReadState(s, name)
 		if err != nil {
@@ -195,7 +200,7 @@ func (d *Deliverer) endedIn(ctx context.Context, s *spool.Session, traces map[st
 		}
 		for _, p := range st.Parked {
 			for _, ref := range p.refs() {
-				if traces[ref.Trace] {
+				if of(ref.Trace) {
 					roots[ref.Root] = true
 				}
 			}
@@ -206,7 +211,7 @@ func (d *Deliverer) endedIn(ctx context.Context, s *spool.Session, traces map[st
 		return roots, err
 	}
 	for _, r := range all.builder.Runs(d.Now()) {
-		if trace, root := all.builder.Root(r); r.Ended && traces[trace] {
+		if trace, root := all.builder.Root(r); r.Ended && of(trace) {
 			roots[root] = true
 		}
 	}

@@ -219,7 +219,7 @@ func (q *queue) sendGroups(ctx context.Context, dst *deliver.Destination, groups
 // tracesOf are the traces of runs.
 func tracesOf(runs []*tracepb.ResourceSpans) (ids []string) {
 	for _, run := range runs {
-		ids = append(ids, otlp.TraceID(run.GetScopeSpans()[0].GetSpans()[0]))
+		ids = append(ids, store.TaskID(run.GetScopeSpans()[0].GetSpans()[0]))
 	}
 	return ids
 }

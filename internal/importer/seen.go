@@ -263,7 +263,7 @@ func (s *seen) match(roots []store.Root, found verdict) verdict {
 // no id from the host, and hence the same id here, the first counts.
 func (s *seen) add(root *tracepb.Span) {
 	id := otlp.SpanID(root)
-	s.roots[id] = append(s.roots[id], store.Root{Trace: otlp.TraceID(root), Span: id, Start: otlp.Start(root), End: otlp.End(root)})
+	s.roots[id] = append(s.roots[id], store.Root{Trace: store.TaskID(root), Span: id, Start: otlp.Start(root), End: otlp.End(root)})
 }
 
 // periods are roots by their start. latest are the latest ends up to each.

@@ -73,6 +73,10 @@ func UnixNano(t time.Time) uint64 {
 // TraceID returns the span's trace id as 32 hexadecimal digits.
 func TraceID(s *tracepb.Span) string { return hex.EncodeToString(s.GetTraceId()) }
 
+// TaskID returns the id of a session's task in a trace whose id came from outside, where other
+// sessions may have theirs: the trace's, and eight digits of the session's folder in the spool.
+func TaskID(trace, folder string) string { return trace + "-" + folder[:8] }
+
 // SpanID returns the span's id as 16 hexadecimal digits.
 func SpanID(s *tracepb.Span) string { return hex.EncodeToString(s.GetSpanId()) }
 

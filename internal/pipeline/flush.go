@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -167,7 +166,7 @@ func (p *Pipeline) Trace(ctx context.Context, prefix string) (*store.Trace, erro
 	// A task that has ended meanwhile is in both.
 	for _, r := range running {
 		switch {
-		case !strings.HasPrefix(r.TraceID, strings.ToLower(prefix)):
+		case !r.Is(prefix):
 		case t == nil, prefix == "" && r.Started.After(t.Started):
 			return r, nil
 		case prefix != "" && r.TraceID != t.TraceID:

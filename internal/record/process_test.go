@@ -162,6 +162,17 @@ func TestRun(t *testing.T) {
 			},
 			stored: func(r *spool.Record) { r.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
 		},
+		"a run in a CI, whose repository has a credential": {
+			with: func(c *call) {
+				c.setenv("HOOKSPAN_RUN", "7f")
+				c.setenv("JENKINS_URL", "http://ci/")
+				c.setenv("JOB_NAME", "a&b=c +%;")
+				c.setenv("GIT_URL", "https://user:SECRET@git.example.com/o/app.git")
+			},
+			stored: func(r *spool.Record) {
+				r.Resource = "cicd.pipeline.name=a%26b=c %2B%25%3B&hookspan.run.id=7f&vcs.repository.url.full=https://git.example.com/o/app.git"
+			},
+		},
 		"every event forced to disk": {
 			with: func(c *call) { c.setenv("HOOKSPAN_SPOOL_SYNC", "always") }, stored: same,
 		},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -351,7 +352,7 @@ func (c *Call) store() (*spool.Spool, error) {
 	c.Kept = in.Data
 	err = sp.Append(&spool.Record{
 		Host: p.Agent.Facts.Host, Session: c.Head.Session, Event: c.Name(), At: p.Now(),
-		Cwd: p.Dir, TraceParent: cfg.Traceparent, PPID: p.PPID,
+		Cwd: p.Dir, TraceParent: cfg.Traceparent, Resource: p.resource(cfg), PPID: p.PPID,
 		Settings: terms.String(), To: cfg.Meant(),
 		Payload: in.Data, Raw: !in.JSON, Cut: in.Cut,
 	})
@@ -361,6 +362,31 @@ func (c *Call) store() (*spool.Spool, error) {
 		return nil, errors.Join(err, sp.Close())
 	}
 	return sp, nil
+}
+
+// RunVariable is the environment variable with the id of a `hookspan run`.
+const RunVariable = "HOOKSPAN_RUN"
+
+// resource returns what the environment's CI names and the `hookspan run`, as a URL's query. The
+// package net/url would cost every hook more than that.
+func (p *Process) resource(cfg *config.Config) string {
+	id, _ := Variable(p.Environ, RunVariable)
+	out := map[string]string{hook.KeyRun: id}
+	maps.Copy(out, cfg.CI())
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(out)) {
+		value := out[key]
+		if scheme, rest, ok := strings.Cut(value, "://"); ok {
+			// An address may have a credential before its host.
+			host, _, _ := strings.Cut(rest, "/")
+			value = scheme + "://" + rest[strings.LastIndexByte(host, '@')+1:]
+		}
+		value = hook.PlainWord(value)
+		if value != "" {
+			pairs = append(pairs, key+"="+strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", ";", "%3B").Replace(value))
+		}
+	}
+	return strings.Join(pairs, "&")
 }
 
 // Name is the event's name for the record: the one that the hook was started with,

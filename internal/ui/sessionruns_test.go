@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -67,5 +69,44 @@ func TestARunningTaskHasItsMatch(t *testing.T) {
 	var hits struct{ Hits []struct{ Where string } }
 	if get(t, "search?text=push", &hits); len(hits.Hits) != 1 || hits.Hits[0].Where != "Bash" {
 		t.Errorf("%+v", hits)
+	}
+}
+
+// TestSessionsOfASharedTraceAreTwoTasks has two sessions in a trace that was begun outside, one of
+// which still runs.
+func TestSessionsOfASharedTraceAreTwoTasks(t *testing.T) {
+	of := func(session, outcome string) []*tracepb.ResourceSpans {
+		k := &task{id: 0x10}
+		run := k.run("codex", session, "/w", outcome, 100, 160)
+		failed(k.tool(run, "Bash", `{"command":"`+session+`"}`, "", 103, 104), otelmap.ErrorToolDenied, "not today")
+		root, call := k.spans[0], k.spans[1]
+		root.SpanId[0], call.SpanId[0] = session[0], session[0]
+		root.ParentSpanId, call.ParentSpanId = []byte("outside."), root.SpanId
+		return messagesOf(k)
+	}
+	s, _ := emptyStore(t)
+	if err := s.UploadTraces(t.Context(), of("one", otelmap.OutcomeCompleted)); err != nil {
+		t.Fatal(err)
+	}
+	_, get := asks(Options{Store: s, Watch: []string{t.TempDir()}, Running: func(context.Context) ([]*store.Trace, error) {
+		return []*store.Trace{store.NewTrace(of("two", otelmap.OutcomeRunning))}, nil
+	}})
+	type listed struct{ Summary store.Summary }
+	var list struct{ Running, Traces []listed }
+	get(t, "sessions?denied", &list)
+	if len(list.Running) != 1 || len(list.Traces) != 1 || list.Running[0].Summary.TraceID == list.Traces[0].Summary.TraceID {
+		t.Fatalf("%+v, want both sessions", list)
+	}
+	for _, l := range append(list.Running, list.Traces...) {
+		var head listed
+		get(t, "traces/"+l.Summary.TraceID, &head)
+		if head.Summary.Session != l.Summary.Session || head.Summary.Tools != 1 {
+			t.Errorf("the page of %s shows %+v", l.Summary.TraceID, head.Summary)
+		}
+		var found struct{ Hits []store.Hit }
+		get(t, "search?text="+l.Summary.Session, &found)
+		if len(found.Hits) != 1 || found.Hits[0].Trace != l.Summary.TraceID {
+			t.Errorf("%s is found in %+v", l.Summary.Session, found.Hits)
+		}
 	}
 }

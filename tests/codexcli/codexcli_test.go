@@ -199,3 +199,8 @@ func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
 	codexcli.Agent.RemovedDisturbsNothing(t, llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, codex("run it"), 2)
 }
+
+func TestTwoAtOnceInARun(t *testing.T) {
+	t.Parallel()
+	codexcli.Agent.InRun(t, codexcli.Agent.Program, codexcli.Script{Main: []codexcli.Turn{turn("First."), turn("Second.")}}, codex("do it"))
+}

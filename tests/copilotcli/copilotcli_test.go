@@ -166,3 +166,8 @@ func TestManagedHooksRunOnce(t *testing.T) {
 		Traces: []scenario.Trace{{Tools: []scenario.Tool{ok(""), bad(failed, ""), bad(denied, ""), bad(failed, ""), bad(failed, "")}}},
 	}, nil)
 }
+
+func TestTwoAtOnceInARun(t *testing.T) {
+	t.Parallel()
+	copilotcli.Agent.InRun(t, copilotcli.Agent.Program, mockllm.Script{Main: []mockllm.Turn{turn("First."), turn("Second.")}}, copilot("do it"))
+}

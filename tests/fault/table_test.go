@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { lab.Main(m) }
 // TestFaults is the table: one line for each file of rows.
 func TestFaults(t *testing.T) {
 	proof.Run(t, "docs/results/reliability.md", "faults", slices.Concat(
-		stormRows, killHookRows, killInstallRows, killRandomRows, errnoRows, killFlushRows, flushersRows,
+		stormRows, killHookRows, killInstallRows, killRandomRows, killRunRows, errnoRows, killFlushRows, flushersRows,
 		powerRows, tornRows, diskRows, limitRows, placeRows, streamRows, payloadRows, clockRows,
 		historyRows, lateRows, outageRows, backendRows, capRows, programsRows, filesystemRows,
 	))

@@ -127,3 +127,8 @@ func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
 	geminicli.Agent.RemovedDisturbsNothing(t, llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, gemini("run it"), 2)
 }
+
+func TestTwoAtOnceInARun(t *testing.T) {
+	t.Parallel()
+	geminicli.Agent.InRun(t, geminicli.Agent.Program, geminicli.Script{Main: []geminicli.Turn{turn("First."), turn("Second.")}}, gemini("do it"))
+}

@@ -125,3 +125,8 @@ func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 	t.Parallel()
 	qwencli.Agent.RemovedDisturbsNothing(t, llm.Script{Main: []llm.Turn{turn("Run.", shell("echo one")), turn("Done.")}}, qwen("run it"), 2)
 }
+
+func TestTwoAtOnceInARun(t *testing.T) {
+	t.Parallel()
+	qwencli.Agent.InRun(t, qwencli.Agent.Program, mockllm.Script{Main: []mockllm.Turn{turn("First."), turn("Second.")}}, qwen("do it"))
+}

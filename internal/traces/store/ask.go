@@ -133,7 +133,7 @@ func (g *Group) SetCosts(usd []float64) {
 
 // Hit is a span that has the text of a search.
 type Hit struct {
-	// Trace is 32 hex digits, Span 16.
+	// Trace is the task's id, as in Summary. Span is 16 hex digits.
 	Trace string `json:"traceId"`
 	Span  string `json:"spanId"`
 	Name  string `json:"name"`
@@ -148,7 +148,7 @@ type Hit struct {
 
 // HookRun is a call of one of the user's hooks.
 type HookRun struct {
-	// Trace is 32 hex digits, Span 16: the tool call or the run.
+	// Trace is the task's id, as in Summary. Span is 16 hex digits: the tool call or the run.
 	Trace string `json:"traceId"`
 	Span  string `json:"spanId"`
 	// Session, Host and Directory are the trace's.

@@ -39,7 +39,8 @@ func (s *Store) DeniedCalls(ctx context.Context, f Filter, in []Summary) (map[st
 	var message sql.RawBytes
 	err := s.read(ctx, Filter{}, func(q querier) error {
 		return eachRow(ctx, q, func(scan func(...any) error) error {
-			if err := scan(&message); err != nil {
+			var id string
+			if err := scan(&id, &message); err != nil {
 				return err
 			}
 			sp := new(tracepb.Span)
@@ -47,11 +48,10 @@ func (s *Store) DeniedCalls(ctx context.Context, f Filter, in []Summary) (map[st
 				return fmt.Errorf("%w: span: %w", errUndecodable, err)
 			}
 			if one := step.Of(sp); one.End() == otelmap.EndDenied && (f.Tool == "" || SameTool(one.Tool(), f.Tool)) {
-				id := otlp.TraceID(sp)
 				out[id] = append(out[id], sp)
 			}
 			return nil
-		}, `SELECT s.message FROM traces t CROSS JOIN spans s ON s.trace = t.id WHERE t.trace_id IN `+inList+` AND s.role = ? ORDER BY s.started, s.span_id`,
+		}, `SELECT t.trace_id, s.message FROM traces t CROSS JOIN spans s ON s.trace = t.id WHERE t.trace_id IN `+inList+` AND s.role = ? ORDER BY s.started, s.span_id`,
 			"["+strings.Join(ids, ",")+"]", step.KindTool)
 	})
 	return out, s.wrap("read denied calls", err)

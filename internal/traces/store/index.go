@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -238,7 +240,7 @@ func (t *openTrace) unchanged(ctx context.Context, spanID string, message []byte
 	if err == nil && !same && id > 0 && id <= t.indexed {
 		if t.unindexed == 0 {
 			if emptied, err := useLetters(ctx, t.tx); emptied || err != nil {
-				for _, other := range t.traces {
+				for _, other := range slices.Concat(slices.Collect(maps.Values(t.traces))...) {
 					other.indexed = 0
 				}
 				return same, err

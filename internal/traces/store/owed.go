@@ -10,11 +10,12 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 // Owed is an imported trace that a destination has not answered for.
 type Owed struct {
-	// Destination is its name. Trace is 32 hex digits, Session as in Summary.
+	// Destination is its name, Trace the id of the task, Session as in Summary.
 	Destination, Trace, Session string
 	// Place is that of Owing.
 	Place string
@@ -38,7 +39,7 @@ func (o Owing) UploadTraces(ctx context.Context, messages []*tracepb.ResourceSpa
 		traces := make(map[string]bool)
 		var ids []string
 		for span := range otlp.Spans(messages) {
-			if id := otlp.TraceID(span); !traces[id] {
+			if id := TaskID(span); step.Of(span).Kind() == step.KindRun && !traces[id] {
 				traces[id] = true
 				ids = append(ids, id)
 			}
@@ -86,7 +87,7 @@ func (s *Store) NoteLess(ctx context.Context, trace string, less map[string]otel
 
 // Less returns how much of a trace's texts a destination gets at most, "" for all.
 func (s *Store) Less(ctx context.Context, trace, destination string) (c otelmap.Capture, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT capture FROM less WHERE trace_id = ?1 AND destination = ?2`, trace, destination).Scan(&c)
+	err = s.db.QueryRowContext(ctx, `SELECT capture FROM less WHERE trace_id = substr(?1, 1, 32) AND destination = ?2`, trace, destination).Scan(&c)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}

@@ -43,7 +43,7 @@ func drawTrace(t *rapid.T, n int) *build {
 	if rapid.IntRange(0, 9).Draw(t, "root") > 0 {
 		root = b.Add(-1, "invoke_agent", from, from+ms("took"),
 			str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, pick("host", "cline", "claude-code")),
-			str(otelmap.KeyConversationID, pick("session", "a1", "a2", "b1")), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, text())),
+			str(otelmap.KeyConversationID, []string{"a1", "a2", "b1"}[n%3]), str(otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, text())),
 			str(otelmap.KeyOutcome, pick("outcome", otelmap.OutcomeCompleted, otelmap.OutcomeFailed, otelmap.OutcomeAbandoned)),
 			str(otelmap.KeyRequestModel, pick("model", "m-one", "m-two-3", "")),
 			str(otelmap.KeyWorkingDirectory, pick("directory", "/a", "/a/b", "/ab", "")))

@@ -120,7 +120,7 @@ const oldTraces = `SELECT id FROM traces WHERE max(ended, stored) < ? ORDER BY m
 func (s *Store) remember(ctx context.Context, tx *prepared, id int64) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT OR REPLACE INTO removed (span_id, trace_id, host, session, directory, started, ended, removed, requests)
-		SELECT s.span_id, t.trace_id, t.host, coalesce(s.session, t.session), `+mainFolder+`, s.started, s.ended, ?, t.requests
+		SELECT s.span_id, t.trace_id, t.host, t.session, `+mainFolder+`, s.started, s.ended, ?, t.requests
 		FROM traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.id = ?`, column(otlp.UnixNano(s.now())), id)
 	return err
 }
@@ -128,8 +128,7 @@ func (s *Store) remember(ctx context.Context, tx *prepared, id int64) error {
 // hide removes a trace, of which the spans stay for clear.
 func hide(ctx context.Context, tx *prepared, id int64) error {
 	for _, q := range []string{
-		`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id = ?1
-			UNION ALL SELECT session FROM spans WHERE trace = ?1 AND role = 1 AND session IS NOT NULL)`,
+		`DELETE FROM imports WHERE session IN (SELECT session FROM traces WHERE id = ?1)`,
 		`INSERT INTO gone (trace, spans, indexed) SELECT id, spans, indexed FROM traces WHERE id = ?`,
 		`UPDATE removals SET writes = max(writes, (SELECT writes FROM traces WHERE id = ?))`,
 		`DELETE FROM traces WHERE id = ?`,

@@ -14,8 +14,11 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/otelmap/step"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // DefaultLimit is how many traces List returns if the filter has no limit.
@@ -30,8 +33,8 @@ type Trace struct {
 	ResourceSpans []*tracepb.ResourceSpans
 }
 
-// Trace returns the trace whose id begins with prefix, at least four hex digits
-// of either case, or the newest trace for the empty prefix. It fails with
+// Trace returns the trace whose id begins with prefix as Summary.Is describes, at least four hex
+// digits of either case, or the newest trace for the empty prefix. It fails with
 // ErrNotFound, ErrPrefix or an *AmbiguousError.
 func (s *Store) Trace(ctx context.Context, prefix string) (t *Trace, err error) {
 	err = s.readTrace(ctx, prefix, func(tx *sql.Tx, id int64, sum Summary) error {
@@ -44,7 +47,6 @@ func (s *Store) Trace(ctx context.Context, prefix string) (t *Trace, err error) 
 // readTrace calls f with the trace whose id begins with prefix, in a transaction, so
 // that the summary fits the spans.
 func (s *Store) readTrace(ctx context.Context, prefix string, f func(tx *sql.Tx, id int64, sum Summary) error) error {
-	prefix = strings.ToLower(prefix)
 	if err := checkPrefix(prefix); err != nil {
 		return err
 	}
@@ -56,8 +58,8 @@ func (s *Store) readTrace(ctx context.Context, prefix string, f func(tx *sql.Tx,
 
 	where, args, limit := ``, []any(nil), 1
 	if prefix != "" {
-		// The range is what the index can look up; "g" comes after every digit.
-		where, args, limit = `WHERE trace_id >= ? AND trace_id < ?`, []any{prefix, prefix + "g"}, maxCandidates+1
+		where, args = ofTask(prefix)
+		where, limit = `WHERE `+where, maxCandidates+1
 	}
 	found, ids, err := summaries(ctx, tx, where+` ORDER BY started DESC, trace_id DESC LIMIT ?`, append(args, limit)...)
 	switch {
@@ -107,11 +109,51 @@ func grouped(spans []storedSpan) (out []*tracepb.ResourceSpans) {
 	return out
 }
 
+// TaskID returns the id of the task, as in Summary, of which the span is a root, or the only
+// one if no root is known.
+func TaskID(root *tracepb.Span) string {
+	one, id := step.Of(root), otlp.TraceID(root)
+	if one.Kind() != step.KindRun || len(root.GetParentSpanId()) == 0 {
+		return id
+	}
+	return otlp.TaskID(id, spool.SessionKey("", one.Session()).Name)
+}
+
+// Is reports whether the task's id begins with a prefix of either case. The digits behind a dash
+// begin those for the session, also behind a shorter prefix of the trace's id.
+func (s *Summary) Is(prefix string) bool {
+	trace, part, _ := strings.Cut(strings.ToLower(prefix), "-")
+	_, session, _ := strings.Cut(s.TraceID, "-")
+	return strings.HasPrefix(s.TraceID, trace) && strings.HasPrefix(session, part)
+}
+
+// ShortID is what a list shows of a task's id: of the digits for the session, if it has them, four.
+func ShortID(task string) string {
+	trace, session, several := strings.Cut(termtext.Line(task), "-")
+	trace = termtext.Head(trace, 8)
+	if several {
+		trace += "-" + termtext.Head(session, 4)
+	}
+	return trace
+}
+
+// ofTask is the condition Is. The range is what the index can look up; "g" comes after every digit.
+func ofTask(prefix string) (condition string, args []any) {
+	trace, part, _ := strings.Cut(strings.ToLower(prefix), "-")
+	return `t.trace_id >= ? AND t.trace_id < ? AND substr(t.trace_id, 34, ?) = ?`, []any{trace, trace + "g", len(part), part}
+}
+
+// IsPrefix reports whether a text may begin a task's id.
+func IsPrefix(p string) bool {
+	trace, part, _ := strings.Cut(strings.ToLower(p), "-")
+	return len(trace) >= 4 && len(trace) <= 32 && len(part) <= 8 && strings.Trim(trace+part, "0123456789abcdef") == ""
+}
+
 func checkPrefix(p string) error {
 	switch {
 	case p == "":
 		return nil
-	case len(p) < 4, len(p) > 32, strings.Trim(p, "0123456789abcdef") != "":
+	case !IsPrefix(p):
 		return fmt.Errorf("trace id %q: %w", p, ErrPrefix)
 	}
 	return nil
@@ -128,7 +170,7 @@ func summaries(ctx context.Context, q querier, where string, args ...any) (out [
 		err := scanSummary(func(targets ...any) error { return scan(append(targets, &id)...) }, &t)
 		out, ids = append(out, t), append(ids, id)
 		return err
-	}, `SELECT `+summaryColumns+`, id FROM traces `+where, args...)
+	}, `SELECT `+summaryColumns+`, id FROM traces t `+where, args...)
 	return out, ids, err
 }
 

@@ -71,14 +71,14 @@ func TestStateOfASessionWithinAnothersTrace(t *testing.T) {
 		return got
 	}
 	b := newBuild("outer")
-	root := b.root("task", otelmap.OutcomeCompleted, time.Minute)
-	call := b.tool(root, "Bash", `{"command":"cline x"}`, 0, time.Minute)
-	run := b.add(call, "invoke_agent cline", time.Second, 2*time.Second,
-		str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyHost, "cline"), str(otelmap.KeyConversationID, "inner"), str(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
-	upload(t, s, b.messages())
+	root := b.Root("task", otelmap.OutcomeCompleted, time.Minute)
+	call := b.Tool(root, "Bash", `{"command":"cline x"}`, 0, time.Minute)
+	run := b.Add(call, "invoke_agent cline", time.Second, 2*time.Second,
+		otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, "cline"), otlp.String(otelmap.KeyConversationID, "inner"), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
+	upload(t, s, b.Messages())
 	before := states()
-	b.tool(run, "read_file", "{}", time.Second, 2*time.Second)
-	upload(t, s, b.messages())
+	b.Tool(run, "read_file", "{}", time.Second, 2*time.Second)
+	upload(t, s, b.Messages())
 	if after := states(); before["inner"] == "" || after["inner"] == before["inner"] {
 		t.Errorf("the state was %v, and is %v", before, after)
 	}

@@ -32,8 +32,7 @@ type Place struct {
 }
 
 // Conversations returns the roots of the runs of some of the agent's sessions by
-// their start, removed ones last. A trace whose id came from outside may hold
-// runs of several sessions; each counts for its own.
+// their start, removed ones last.
 func (s *Store) Conversations(ctx context.Context, sessions ...string) ([]Root, error) {
 	out, err := s.roots(ctx, conversationsQuery, rawjson.Encode(sessions))
 	return out, s.wrap("read runs of sessions", err)
@@ -74,13 +73,12 @@ const (
 // The queries select stored and removed roots; a run that was stored again is in both.
 // CROSS JOIN makes SQLite find the traces first, each by an index.
 const (
-	storedRoots  = `SELECT coalesce(s.session, t.session), t.trace_id, s.span_id, s.started, s.ended, 0 AS gone FROM `
+	storedRoots  = `SELECT t.session, t.trace_id, s.span_id, s.started, s.ended, 0 AS gone FROM `
 	removedRoots = ` UNION ALL SELECT t.session, t.trace_id, t.span_id, t.started, t.ended, 1 AS gone FROM removed t WHERE `
 	runsQuery    = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.trace_id IN (SELECT value FROM json_each(?1))`
 	placeQuery   = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND ` + inPlace + mainFolder + removedRoots + inPlace + `t.directory`
 
-	conversationsQuery = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND s.session IS NULL AND t.` + ofSessions +
-		` UNION ALL ` + storedRoots + `spans s CROSS JOIN traces t WHERE t.id = s.trace AND s.` + ofSessions + removedRoots + `t.` + ofSessions
+	conversationsQuery = storedRoots + `traces t CROSS JOIN spans s WHERE s.trace = t.id AND s.role = 1 AND t.` + ofSessions + removedRoots + `t.` + ofSessions
 )
 
 func (s *Store) roots(ctx context.Context, query string, args ...any) (out []Root, err error) {

@@ -40,7 +40,7 @@ func NewTrace(messages []*tracepb.ResourceSpans) *Trace {
 		roots = []storedSpan{slices.MinFunc(all, byStart)}
 	}
 	out := &Trace{Summary: summarize(&d, roots), ResourceSpans: messages}
-	out.TraceID = otlp.TraceID(all[0].Span)
+	out.TraceID = TaskID(roots[0].Span)
 	out.Started, out.Ended = fromColumn(d.started), fromColumn(d.ended)
 	return out
 }
@@ -56,7 +56,7 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 	}
 	switch {
 	case !strings.HasPrefix(t.Session, f.Session), f.Whole && t.Session != f.Session,
-		!strings.HasPrefix(t.TraceID, strings.ToLower(f.Trace)),
+		!t.Is(f.Trace),
 		f.Host != "" && t.Host != f.Host,
 		f.Branch != "" && t.Branch != f.Branch, f.Among != "" && !strings.Contains(f.Among, t.TraceID),
 		f.Outcome != "" && t.Outcome != f.Outcome,

@@ -30,8 +30,9 @@ func (f Filter) where() (string, []any) {
 	default:
 		add(`t.session >= ? AND t.session < ?`, f.Session, f.Session+end)
 	}
-	if trace := strings.ToLower(f.Trace); trace != "" {
-		add(`t.trace_id >= ? AND t.trace_id < ?`, trace, trace+end)
+	if f.Trace != "" {
+		condition, of := ofTask(f.Trace)
+		add(condition, of...)
 	}
 	if f.Host != "" {
 		add(`t.host = ?`, f.Host)
@@ -375,7 +376,7 @@ func (f Filter) page(ctx context.Context, q querier, running []*Trace) (p Page, 
 			if want == nil {
 				return nil
 			}
-			hits, err := hitsIn(ctx, q, t.spans[:min(len(t.spans), maxPageHits)], want)
+			hits, err := hitsIn(ctx, q, t.TraceID, t.spans[:min(len(t.spans), maxPageHits)], want)
 			p.Hits = append(p.Hits, hits...)
 			return err
 		})

@@ -21,7 +21,7 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 	limit := f.limited()
 	err = s.read(ctx, f, func(q querier) error {
 		return f.inOrder(ctx, q, -1, func(t found) error {
-			hits, err := hitsIn(ctx, q, t.spans, want)
+			hits, err := hitsIn(ctx, q, t.TraceID, t.spans, want)
 			out = append(out, hits...)
 			if err == nil && limit >= 0 && len(out) >= limit {
 				out, err = out[:limit], ErrEnough
@@ -32,10 +32,10 @@ func (s *Store) Search(ctx context.Context, f Filter) (out []Hit, err error) {
 	return out, s.wrap("search", err)
 }
 
-// hitsIn returns the hits in spans of a trace.
-func hitsIn(ctx context.Context, q querier, spans []int64, want []phrase) (out []Hit, err error) {
+// hitsIn returns the hits in spans of a task.
+func hitsIn(ctx context.Context, q querier, task string, spans []int64, want []phrase) (out []Hit, err error) {
 	err = eachSpan(ctx, q, func(_ int64, sp *tracepb.Span) error {
-		out = addHit(out, sp, want)
+		out = addHit(out, task, sp, want)
 		return nil
 	}, `id IN `+inList, list(spans))
 	slices.SortStableFunc(out, newestHit)
@@ -49,21 +49,21 @@ func (f Filter) Hits(t *Trace) (out []Hit) {
 		return nil
 	}
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		out = addHit(out, sp, want)
+		out = addHit(out, t.TraceID, sp, want)
 	}
 	slices.SortStableFunc(out, newestHit)
 	return out[:min(len(out), maxPageHits)]
 }
 
 // addHit appends a span's hit if it has what is wanted.
-func addHit(to []Hit, sp *tracepb.Span, want []phrase) []Hit {
+func addHit(to []Hit, task string, sp *tracepb.Span, want []phrase) []Hit {
 	text := snippet(textsOf(sp), want)
 	if text == "" {
 		return to
 	}
 	one := step.Of(sp)
 	return append(to, Hit{
-		Trace: otlp.TraceID(sp), Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: one.Tool(),
+		Trace: task, Span: otlp.SpanID(sp), Name: sp.GetName(), Tool: one.Tool(),
 		Kind: one.Kind(), Status: one.End(), Started: fromColumn(column(sp.GetStartTimeUnixNano())), Snippet: text,
 	})
 }

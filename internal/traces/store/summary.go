@@ -20,7 +20,8 @@ import (
 // spans do not say. Its JSON is stable: members may be added, never renamed or
 // given another meaning.
 type Summary struct {
-	// TraceID is 32 hex digits.
+	// TraceID is 32 hex digits. In a trace whose id came from outside each session has a task:
+	// there a dash and 8 digits for the session follow.
 	TraceID string `json:"traceId"`
 	// Host is the agent program, such as "cline".
 	Host string `json:"host,omitempty"`
@@ -44,8 +45,8 @@ type Summary struct {
 	// them; Missing is what is missing.
 	Evidence string `json:"evidence,omitempty"`
 	Missing  string `json:"missing,omitempty"`
-	// Runs counts the root spans. A trace has several only if its id came from
-	// outside.
+	// Runs counts the root spans. A task has several only if the id of its trace came
+	// from outside.
 	Runs int `json:"parts"`
 	// Started and Ended are the first start and the last end of any span.
 	Started time.Time `json:"started,omitzero"`

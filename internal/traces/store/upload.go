@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/otelmap/step"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // UploadTraces stores the spans in one transaction: all of them or, with an
@@ -51,7 +53,8 @@ const encodedBefore = 16 << 10
 // row is a span of an upload.
 type row struct {
 	storedSpan
-	kind step.Kind
+	kind    step.Kind
+	session string
 	// message and resource are the span and its origin. The message is nil until it is encoded.
 	message, resource []byte
 }
@@ -63,14 +66,6 @@ func (r *row) encode(in *encoder) error {
 	}
 	r.message, r.Span = message, span
 	return nil
-}
-
-// session returns the session of a root whose trace came from outside, else nil.
-func (r *row) session() any {
-	if r.kind != step.KindRun || len(r.GetParentSpanId()) == 0 {
-		return nil
-	}
-	return step.Of(r.Span).Session()
 }
 
 func makeRows(in *encoder, messages []*tracepb.ResourceSpans) ([]row, error) {
@@ -86,7 +81,7 @@ func makeRows(in *encoder, messages []*tracepb.ResourceSpans) ([]row, error) {
 				if !validID(sp.GetTraceId(), 16) || !validID(sp.GetSpanId(), 8) {
 					return nil, fmt.Errorf("span %q has no valid id (trace %x, span %x)", sp.GetName(), sp.GetTraceId(), sp.GetSpanId())
 				}
-				r := row{storedSpan{sp, origin}, step.Of(sp).Kind(), nil, resource}
+				r := row{storedSpan{sp, origin}, step.Of(sp).Kind(), step.Of(sp).Session(), nil, resource}
 				if n <= encodedBefore {
 					err = r.encode(in)
 				}
@@ -107,13 +102,13 @@ func validID(id []byte, size int) bool {
 // insertSpan stores a span unless there is one with its id. upsertSpan replaces that
 // if it differs, for which SQLite prepares each time to undo a part of the statement.
 const insertSpan = `
-	INSERT INTO spans (id, trace, span_id, parent_id, origin, started, ended, role, session, message)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	INSERT INTO spans (id, trace, span_id, parent_id, origin, started, ended, role, message)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (trace, span_id) DO `
 
 const upsertSpan = insertSpan + `UPDATE SET
 		id = excluded.id, parent_id = excluded.parent_id, origin = excluded.origin,
-		started = excluded.started, ended = excluded.ended, role = excluded.role, session = excluded.session,
+		started = excluded.started, ended = excluded.ended, role = excluded.role,
 		message = excluded.message
 	WHERE message <> excluded.message OR origin <> excluded.origin`
 
@@ -122,8 +117,9 @@ const numberBits = 24
 
 // uploading is what the rows of a transaction share.
 type uploading struct {
-	tx      *prepared
-	traces  map[string]*openTrace
+	tx *prepared
+	// traces are by the trace id, one for each session.
+	traces  map[string][]*openTrace
 	origins map[string]int64
 	// newest is the largest number that a trace has, 0 before it is needed.
 	newest int64
@@ -135,6 +131,8 @@ type uploading struct {
 type openTrace struct {
 	*uploading
 	id int64
+	// session is empty if no span has named it.
+	session string
 	// next is the next span's id.
 	next int64
 	// spans counts the spans before the upload, indexed is as in the table.
@@ -148,7 +146,7 @@ type openTrace struct {
 // end, because the driver starts a goroutine for each statement whose context can.
 func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err error) {
 	ctx := context.WithoutCancel(until)
-	u := &uploading{tx: tx, traces: make(map[string]*openTrace), origins: make(map[string]int64)}
+	u := &uploading{tx: tx, traces: make(map[string][]*openTrace), origins: make(map[string]int64)}
 	if err := u.open(ctx, rows); err != nil {
 		return fmt.Errorf("find traces: %w", err)
 	}
@@ -159,8 +157,8 @@ func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err
 			return err
 		}
 		r := &rows[i]
-		if i == 0 || !bytes.Equal(r.GetTraceId(), rows[i-1].GetTraceId()) {
-			if trace, err = u.trace(ctx, otlp.TraceID(r.Span)); err != nil {
+		if i == 0 || !bytes.Equal(r.GetTraceId(), rows[i-1].GetTraceId()) || r.session != rows[i-1].session {
+			if trace, err = u.trace(ctx, otlp.TraceID(r.Span), r.session); err != nil {
 				return fmt.Errorf("trace %x: %w", r.GetTraceId(), err)
 			}
 		}
@@ -173,11 +171,11 @@ func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err
 			return fmt.Errorf("span %x: %w", r.GetSpanId(), err)
 		}
 	}
-	for id, t := range u.traces {
+	for _, t := range slices.Concat(slices.Collect(maps.Values(u.traces))...) {
 		if len(t.changed) == 0 {
 			continue
 		}
-		if err := t.refresh(ctx, id, now); err != nil {
+		if err := t.refresh(ctx, now); err != nil {
 			return fmt.Errorf("summarize trace %d: %w", t.id, err)
 		}
 	}
@@ -195,18 +193,22 @@ func (u *uploading) open(ctx context.Context, rows []row) error {
 	return eachRow(ctx, u.tx, func(scan func(...any) error) error {
 		var id string
 		t := &openTrace{uploading: u}
-		err := scan(&id, &t.id, &t.spans, &t.indexed, &t.next)
+		err := scan(&id, &t.session, &t.id, &t.spans, &t.indexed, &t.next)
 		t.next = max(t.next, t.id<<numberBits) + 1
-		u.traces[id] = t
+		u.traces[id] = append(u.traces[id], t)
 		return err
-	}, `SELECT trace_id, id, spans, indexed, (SELECT coalesce(max(id), 0) FROM spans WHERE id < (t.id + 1) << 24) FROM traces t
-		WHERE trace_id IN `+inList, rawjson.Encode(ids))
+	}, `SELECT value, session, t.id, spans, indexed, (SELECT coalesce(max(id), 0) FROM spans WHERE id < (t.id + 1) << 24)
+		FROM json_each(?) CROSS JOIN traces t WHERE t.trace_id >= value AND t.trace_id < value || 'g' ORDER BY t.id`, rawjson.Encode(ids))
 }
 
-// trace returns a trace that is stored, or numbers a new one.
-func (u *uploading) trace(ctx context.Context, traceID string) (t *openTrace, err error) {
-	if t = u.traces[traceID]; t != nil {
-		return t, nil
+// trace returns a session's task in a trace that is stored, or numbers a new one. A span that names
+// no session is of any.
+func (u *uploading) trace(ctx context.Context, traceID, session string) (t *openTrace, err error) {
+	for _, t := range u.traces[traceID] {
+		if t.session == session || t.session == "" || session == "" {
+			t.session = cmp.Or(t.session, session)
+			return t, nil
+		}
 	}
 	if u.newest == 0 {
 		// The spans of a removed trace may still have its number.
@@ -214,8 +216,8 @@ func (u *uploading) trace(ctx context.Context, traceID string) (t *openTrace, er
 			`SELECT max(coalesce((SELECT max(id) FROM traces), 0), coalesce((SELECT max(trace) FROM gone), 0))`)
 	}
 	u.newest++
-	t = &openTrace{uploading: u, id: u.newest, next: u.newest<<numberBits + 1}
-	u.traces[traceID] = t
+	t = &openTrace{uploading: u, id: u.newest, session: session, next: u.newest<<numberBits + 1}
+	u.traces[traceID] = append(u.traces[traceID], t)
 	return t, err
 }
 
@@ -239,7 +241,7 @@ func (t *openTrace) upsert(ctx context.Context, r *row, origin int64) error {
 	}
 	args := []any{
 		t.next, t.id, spanID, otlp.ParentID(r.Span), origin,
-		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.kind), r.session(), r.message,
+		column(r.GetStartTimeUnixNano()), column(r.GetEndTimeUnixNano()), int(r.kind), r.message,
 	}
 	n, err := affected(ctx, t.tx, insertSpan+`NOTHING`, args)
 	if err == nil && n == 0 {
@@ -313,14 +315,14 @@ func (u *uploading) originID(ctx context.Context, resource []byte) (int64, error
 
 // The columns of a trace that are computed from its spans.
 const (
-	computedColumns = `host, session, title, model, directory, folders, branch, outcome, runs,
+	computedColumns = `trace_id, host, session, title, model, directory, folders, branch, outcome, runs,
 		started, ended, spans, tools, tool_failures, tool_denials, tools_unknown, waited, evidence, missing,
 		input, output, cache_read, cache_write, cost, facts, requests, stored, waiting`
-	computedValues = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1`
+	computedValues = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1`
 )
 
 // refresh computes the summary of the trace from its spans.
-func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) error {
+func (t *openTrace) refresh(ctx context.Context, now time.Time) error {
 	d, err := t.digest(ctx)
 	if err != nil {
 		return err
@@ -331,15 +333,19 @@ func (t *openTrace) refresh(ctx context.Context, traceID string, now time.Time) 
 	}
 	s := summarize(d, first)
 	d.sum = s
+	traceID := TaskID(first[0].Span)
+	if len(t.traces[traceID]) > 1 { // No root is stored yet.
+		traceID = otlp.TaskID(traceID, spool.SessionKey("", t.session).Name)
+	}
 	args := append([]any{
-		s.Host, s.Session, s.Title, s.Model, s.Directory, s.folders(), s.Branch, s.Outcome, s.Runs,
+		traceID, s.Host, s.Session, s.Title, s.Model, s.Directory, s.folders(), s.Branch, s.Outcome, s.Runs,
 		d.started, d.ended, s.Spans, s.Tools, s.ToolFailures, s.ToolDenials, s.ToolsUnknown, int64(s.Waited), s.Evidence, s.Missing,
 	}, columns(s.Usage)...)
 	args = append(args, d.encode(), append([]byte{}, d.requests...), column(otlp.UnixNano(now)), t.id)
 	if t.spans == 0 {
 		// One that was removed is no version again that it was before.
-		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, trace_id, writes) VALUES (`+computedValues+`, ?, ?,
-			1 + (SELECT writes FROM removals))`, append(args, traceID)...)
+		_, err = t.tx.ExecContext(ctx, `INSERT INTO traces (`+computedColumns+`, id, writes) VALUES (`+computedValues+`, ?,
+			1 + (SELECT writes FROM removals))`, args...)
 		return err
 	}
 	_, err = t.tx.ExecContext(ctx, `UPDATE traces SET (`+computedColumns+`) = (`+computedValues+`), writes = writes + 1 WHERE id = ?`, args...)

@@ -33,7 +33,7 @@ type Checkout struct{ Repository, Branch string }
 
 // Call is a call of a tool. Its JSON is stable.
 type Call struct {
-	// Trace is 32 hex digits, Span 16.
+	// Trace is the task's id, as in Summary. Span is 16 hex digits.
 	Trace     string `json:"traceId"`
 	Span      string `json:"spanId"`
 	Session   string `json:"session,omitempty"`

@@ -239,7 +239,7 @@ func (rep *Report) Text(width int) string {
 		case len(t.Differences) == 0:
 			mark, counts = "✓", "  "+countsText(t.Calls, t.Requests)
 		}
-		head := mark + " " + t.Trace[:min(8, len(t.Trace))] + "  "
+		head := mark + " " + store.ShortID(t.Trace) + "  "
 		title := termtext.Value(t.Title)
 		if width > 0 {
 			title = termtext.CutWidth(title, max(10, width-termtext.Width(head+counts)), "…")

@@ -126,7 +126,7 @@ func (s *Sums) addRoot(span *tracepb.Span) {
 	n, _, _, known := one.Calls()
 	s.counted += int(n)
 	s.uncounted = s.uncounted || !known
-	r := run{trace: otlp.TraceID(span), start: one.Started(), end: one.Ended(), outcome: once(one.Outcome())}
+	r := run{trace: store.TaskID(span), start: one.Started(), end: one.Ended(), outcome: once(one.Outcome())}
 	r.begun = r.start
 	if dir := one.Directory(); !slices.Contains(s.dirs, dir) {
 		s.dirs = append(s.dirs, strings.Clone(dir))

@@ -98,7 +98,7 @@ func Call(w io.Writer, t *store.Trace, r *Row, hooks []Row, text CallText, o Opt
 	if !r.End.IsZero() {
 		took = "took " + duration(r.Took())
 	}
-	facts := p.join(termtext.Line(kind), Offset(r.Start, p.start), took, "trace "+termtext.Line(termtext.HeadBytes(t.TraceID, 8)), "span "+r.SpanID())
+	facts := p.join(termtext.Line(kind), Offset(r.Start, p.start), took, "trace "+store.ShortID(t.TraceID), "span "+r.SpanID())
 	for _, l := range append([]string{facts}, termtext.Lines(text.Source)...) {
 		for _, part := range p.wrap(l, p.Width-2) {
 			if part != "" {

@@ -234,7 +234,7 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 		}
 		return duration(d), ""
 	}
-	add(&column{name: "TASK"}, func(c *store.Call) (string, string) { return termtext.CutWidth(c.Trace, shortID, ""), sgrBold })
+	add(&column{name: "TASK"}, func(c *store.Call) (string, string) { return store.ShortID(c.Trace), sgrBold })
 	add(&column{name: "CALL", order: 3}, func(c *store.Call) (string, string) { return termtext.CutWidth(c.Span, shortID, ""), sgrDim })
 	add(&column{name: "STARTED", order: 4}, func(c *store.Call) (string, string) { return t.age(c.Started), sgrDim })
 	add(&column{name: "TOOK", right: true, order: 6}, func(c *store.Call) (string, string) { return took(c.Took) })
@@ -320,7 +320,7 @@ func WriteEdits(w io.Writer, calls []store.Call, o Options) error {
 	st, b := newStyle(o), bufio.NewWriter(w)
 	for i := range calls {
 		c := &calls[i]
-		head := []string{termtext.CutWidth(c.Trace, shortID, ""), termtext.CutWidth(c.Span, shortID, ""), st.age(c.Started), lastPart(c.Directory), termtext.Line(c.Tool)}
+		head := []string{store.ShortID(c.Trace), termtext.CutWidth(c.Span, shortID, ""), st.age(c.Started), lastPart(c.Directory), termtext.Line(c.Tool)}
 		_, _ = b.WriteString(map[bool]string{true: "\n"}[i > 0] + st.mark(c.Status) + " " + st.paint(sgrDim, st.cut(st.join(head...), st.room()-2)) + "\n")
 		for _, e := range NewArguments(c.Tool, c.Arguments).Edits() {
 			_, _ = b.WriteString("  " + st.paint(sgrBold, st.cut(termtext.Line(e.Path), st.room()-2)) + "\n")

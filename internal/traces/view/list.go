@@ -20,7 +20,7 @@ import (
 	"github.com/hookspan/hookspan/otelmap/step"
 )
 
-// shortID is how many digits of a trace id a list shows.
+// shortID is how many digits of an id a list shows.
 const shortID = 8
 
 // minTitle is the room that a title should have; columns give way to it.
@@ -191,7 +191,7 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 		t.columns = append(t.columns, c)
 	}
 	add(&column{name: "TASK"}, func(s *store.Summary) (string, string) {
-		return termtext.CutWidth(termtext.Line(s.TraceID), shortID, ""), sgrBold
+		return store.ShortID(s.TraceID), sgrBold
 	})
 	add(&column{name: "STARTED", order: 6}, func(s *store.Summary) (string, string) { return t.age(s.Started), sgrDim })
 	add(&column{name: "OUTCOME", order: 4, narrow: func(i int) (string, string) { return t.outcomeSymbol(&traces[i]) }},

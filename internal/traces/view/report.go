@@ -158,7 +158,7 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 	LargestFirst(ByFailure, failures)
 	for _, g := range failures {
 		if g.Calls > 1 && len(rows) < reportRows {
-			rows = append(rows, []string{g.Key, fmt.Sprint(g.Calls), fmt.Sprint(g.Traces), termtext.CutWidth(g.Last, shortID, "")})
+			rows = append(rows, []string{g.Key, fmt.Sprint(g.Calls), fmt.Sprint(g.Traces), store.ShortID(g.Last)})
 		}
 	}
 	add("Failures that repeat", []string{"failure", "calls", "tasks", "last task"}, rows)
@@ -196,7 +196,7 @@ func (r *Reporter) dearest(st *style, cents bool) (rows [][]string) {
 		}
 		text, _ := cost(s.Usage, cents)
 		rows = append(rows, []string{
-			termtext.Cut(cmp.Or(termtext.Line(s.Title), "-"), 100), s.TraceID[:shortID], lastPart(s.Directory),
+			termtext.Cut(cmp.Or(termtext.Line(s.Title), "-"), 100), store.ShortID(s.TraceID), lastPart(s.Directory),
 			s.Started.In(st.Location).Format("2006-01-02 15:04"), duration(s.Duration()), fmt.Sprint(s.Tools), text,
 		})
 	}

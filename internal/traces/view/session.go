@@ -67,7 +67,7 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 	if t.Usage != nil && t.Usage.CostUSD != nil {
 		cost = Dollars(*t.Usage.CostUSD)
 	}
-	facts := p.join(outcomeText(&t.Summary), duration(t.Duration()), cost, termtext.Line(termtext.HeadBytes(t.TraceID, 8)))
+	facts := p.join(outcomeText(&t.Summary), duration(t.Duration()), cost, store.ShortID(t.TraceID))
 	p.line(p.paint(sgrBold, head) + "  " + p.mark(otelmap.OutcomeEnd(t.Outcome)) + " " + p.paint(sgrDim, p.cut(facts, p.Width-len(head)-4)))
 	p.start = t.Started
 

@@ -189,7 +189,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		})
 	}
 	if by == ByFailure || by == ByDenial {
-		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return termtext.CutWidth(g.Last, shortID, ""), sgrDim })
+		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return store.ShortID(g.Last), sgrDim })
 	}
 	add(&column{name: "REPOSITORY", order: 1}, func(g *store.Group) bool { return g.Repository != "" }, func(g *store.Group) (string, string) {
 		return st.cut(termtext.Line(strings.TrimPrefix(g.Repository, "https://")), 40), sgrDim

@@ -13,7 +13,7 @@ CREATE TRIGGER owed_removed AFTER DELETE ON traces BEGIN
 END;
 
 -- less is how much of a trace's texts a destination gets at most, by the settings that it was recorded
--- under. It is written before the trace is stored.
+-- under. It is written before the trace is stored, for all tasks of one whose id came from outside.
 CREATE TABLE less (
 	trace_id    TEXT NOT NULL,
 	destination TEXT NOT NULL,
@@ -21,5 +21,6 @@ CREATE TABLE less (
 	PRIMARY KEY (trace_id, destination)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER less_removed AFTER DELETE ON traces BEGIN
-	DELETE FROM less WHERE trace_id = old.trace_id;
+	DELETE FROM less WHERE trace_id = substr(old.trace_id, 1, 32) AND NOT EXISTS (
+		SELECT 1 FROM traces t WHERE t.trace_id >= less.trace_id AND t.trace_id < less.trace_id || 'g');
 END;

@@ -3,9 +3,7 @@
 -- columns that finding and sorting need. An id is the trace's shifted by 24 bits
 -- plus a number in the trace: a stored span that changes gets a new one, so that
 -- the ids above traces.indexed are those that the full text does not have. Until
--- version 4 spans had columns that a summary needs, until version 2 JSON. session is
--- that of a root whose trace came from outside, and NULL for all others, whose session
--- is their trace's.
+-- version 4 spans had columns that a summary needs, until version 2 JSON.
 CREATE TABLE origins (
 	id      INTEGER PRIMARY KEY,
 	message BLOB NOT NULL UNIQUE
@@ -19,10 +17,8 @@ CREATE TABLE spans (
 	started   INTEGER NOT NULL,
 	ended     INTEGER NOT NULL,
 	role      INTEGER NOT NULL,
-	session   TEXT,
 	message   BLOB NOT NULL,
 	UNIQUE (trace, span_id)
 ) STRICT;
 CREATE INDEX spans_roots  ON spans (trace, started) WHERE role = 1;
 CREATE INDEX spans_origin ON spans (origin);
-CREATE INDEX spans_session ON spans (session) WHERE session IS NOT NULL;

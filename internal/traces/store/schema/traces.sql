@@ -4,6 +4,7 @@
 -- id of the newest span in the full text, and waiting is set if newer ones wait
 -- for it. Version 4 did not have them, version 5 did not have tool_denials.
 -- writes counts the uploads that changed it, from the writes of removals on.
+-- trace_id is the task's, as Summary.TraceID describes. Each session has its own task.
 -- requests are the keys of the requests to a model, as requests.go describes.
 -- folders is a JSON array of the workspace's folders, empty unless it has several.
 -- All times are nanoseconds since 1970, 0 if unknown.

@@ -34,7 +34,7 @@ export const agent = (host: string) => agentNames[host] ?? host;
 
 export function HooksView() {
   const { query } = useRoute();
-  const wanted = { tool: query.get("tool") ?? "", input: query.get("input") ?? "", call: /^[0-9a-f]{32}\.[0-9a-f]{16}$/.test(query.get("call") ?? "") ? query.get("call")! : "" }, mode = ["never", "fits"].includes(query.get("show") ?? "") ? query.get("show")! : "";
+  const wanted = { tool: query.get("tool") ?? "", input: query.get("input") ?? "", call: /^[0-9a-f]{32}(-[0-9a-f]{8})?\.[0-9a-f]{16}$/.test(query.get("call") ?? "") ? query.get("call")! : "" }, mode = ["never", "fits"].includes(query.get("show") ?? "") ? query.get("show")! : "";
   const { data, error } = useShown<Hooks>("hooks" + (wanted.tool || wanted.call ? "?" + new URLSearchParams(wanted) : ""));
   const last = useRef<Hooks | undefined>(undefined);
   const [change, setChange] = useState<Change>();

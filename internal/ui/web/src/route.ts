@@ -104,8 +104,8 @@ export function useMedia(query: string): boolean {
   return is;
 }
 
-// isTrace tells a trace id from filters.
-export const isTrace = (side: string) => /^[0-9a-f]{32}$/.test(side);
+// isTrace tells a task's id from filters.
+export const isTrace = (side: string) => /^[0-9a-f]{32}(-[0-9a-f]{8})?$/.test(side);
 
 export function useRoute(): Route {
   const [route, set] = useState(read);
