@@ -298,5 +298,5 @@ func TestManagedHooksRunOnce(t *testing.T) {
 
 func TestTwoAtOnceInARun(t *testing.T) {
 	t.Parallel()
-	claudecli.Agent.InRun(t, claudecli.Agent.Program, mockanthropic.Script{Main: []mockanthropic.Turn{turn("First."), turn("Second.")}}, claude("do it"))
+	claudecli.Agent.InRun(t, claudecli.Agent.Program, llm.Script{Main: []llm.Turn{turn("First."), turn("Second.")}}, claude("do it"))
 }

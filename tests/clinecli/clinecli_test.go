@@ -340,9 +340,3 @@ func sdkInterrupted() Case {
 		}},
 	}
 }
-
-func TestTwoAtOnceInARun(t *testing.T) {
-	t.Parallel()
-	script := clinecli.Script{CLI: clinecli.CLI3, Turns: []mockllm.Turn{finish("First."), finish("Second.")}, Recorder: clinecli.Nowhere}
-	newAgent(t).InRun(t, clinecli.Programs[clinecli.CLI3], script, cliStep("-y", "--json", "do it"))
-}

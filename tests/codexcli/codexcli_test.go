@@ -202,5 +202,5 @@ func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 
 func TestTwoAtOnceInARun(t *testing.T) {
 	t.Parallel()
-	codexcli.Agent.InRun(t, codexcli.Agent.Program, codexcli.Script{Main: []codexcli.Turn{turn("First."), turn("Second.")}}, codex("do it"))
+	codexcli.Agent.InRun(t, codexcli.Agent.Program, llm.Script{Main: []llm.Turn{turn("First."), turn("Second.")}}, codex("do it"))
 }

@@ -169,5 +169,5 @@ func TestManagedHooksRunOnce(t *testing.T) {
 
 func TestTwoAtOnceInARun(t *testing.T) {
 	t.Parallel()
-	copilotcli.Agent.InRun(t, copilotcli.Agent.Program, mockllm.Script{Main: []mockllm.Turn{turn("First."), turn("Second.")}}, copilot("do it"))
+	copilotcli.Agent.InRun(t, copilotcli.Agent.Program, llm.Script{Main: []llm.Turn{turn("First."), turn("Second.")}}, copilot("do it"))
 }

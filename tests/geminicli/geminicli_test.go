@@ -130,5 +130,5 @@ func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 
 func TestTwoAtOnceInARun(t *testing.T) {
 	t.Parallel()
-	geminicli.Agent.InRun(t, geminicli.Agent.Program, geminicli.Script{Main: []geminicli.Turn{turn("First."), turn("Second.")}}, gemini("do it"))
+	geminicli.Agent.InRun(t, geminicli.Agent.Program, llm.Script{Main: []llm.Turn{turn("First."), turn("Second.")}}, gemini("do it"))
 }

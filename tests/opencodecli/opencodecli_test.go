@@ -173,8 +173,3 @@ func replaceProgram(a *rig.Arena, program string) error {
 	}
 	return os.WriteFile(path, []byte(program), 0o755)
 }
-
-func TestTwoAtOnceInARun(t *testing.T) {
-	t.Parallel()
-	opencodecli.Agent.InRun(t, opencodecli.Agent.Program, mockllm.Script{Main: []mockllm.Turn{turn("First."), turn("Second.")}}, opencode("do it"))
-}

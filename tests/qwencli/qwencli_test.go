@@ -128,5 +128,5 @@ func TestRemovedHookspanDisturbsNothing(t *testing.T) {
 
 func TestTwoAtOnceInARun(t *testing.T) {
 	t.Parallel()
-	qwencli.Agent.InRun(t, qwencli.Agent.Program, mockllm.Script{Main: []mockllm.Turn{turn("First."), turn("Second.")}}, qwen("do it"))
+	qwencli.Agent.InRun(t, qwencli.Agent.Program, llm.Script{Main: []llm.Turn{turn("First."), turn("Second.")}}, qwen("do it"))
 }

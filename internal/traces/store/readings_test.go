@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 )
 

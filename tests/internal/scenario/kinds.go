@@ -125,7 +125,7 @@ func (g *Agent) ManagedRunOnce(t *testing.T, c *Case, files map[string]string) *
 
 // InRun has the agent work twice at once in one hookspan run: when that has ended, what it says is
 // true, and both tasks have arrived.
-func (g *Agent[S]) InRun(t *testing.T, program rig.Program, script S, step rig.Step) {
+func (g *Agent) InRun(t *testing.T, program rig.Program, script llm.Script, step rig.Step) {
 	t.Helper()
 	cache, bin := g.Programs(t)
 	command, err := program.Command(t.Context(), cache)
@@ -133,7 +133,7 @@ func (g *Agent[S]) InRun(t *testing.T, program rig.Program, script S, step rig.S
 	step.Args = slices.Concat([]string{"run", "--wait", "1m", "--", "sh", "-c", `"$@" & "$@"; wait`, "twice"}, command, step.Args)
 	step.Program = []string{filepath.Join(bin, "hookspan")}
 	res := g.Try(t, cache, script, []rig.Step{step}, func(a *rig.Arena) error {
-		_, err := g.install(t.Context(), a, bin, &Case[S]{Script: script})
+		_, err := g.install(t.Context(), a, bin, &Case{Script: script})
 		return err
 	})
 	traces, wrong := rig.Traces(res.Spans)
