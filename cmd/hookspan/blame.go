@@ -60,7 +60,8 @@ before hookspan or from another machine.`,
 					if err != nil {
 						return err
 					}
-					if tasks[l.Commit] = nil; len(found) > 0 {
+					tasks[l.Commit] = nil
+					if len(found) > 0 {
 						tasks[l.Commit] = &found[0]
 					}
 				}

@@ -80,41 +80,17 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 	flags.BoolVar(&f.noPager, "no-pager", false, "no pager, also on a terminal")
 	flags.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		id := strings.Join(args, "")
-		changed := flags.Changed
-		switch _, badPattern := path.Match(f.file, ""); {
-		case badPattern != nil:
-			return wrongUsage(cmd, wantPattern, f.file, badPattern)
-		case changed("session") && (f.failed || changed("span") || f.full):
-			return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
-		case f.commit != "" && (id != "" || changed("session")):
-			return wrongUsage(cmd, "--commit: it names the task: want it without ID and --session")
-		case f.cost && (changed("session") || f.failed || changed("span")):
-			return wrongUsage(cmd, "--cost: it is of one trace: want it without --session, --span and --failed")
-		case f.file != "" && (changed("session") || f.failed || changed("span") || f.cost):
-			return wrongUsage(cmd, "--file: want it without --session, --span, --failed and --cost")
-		case f.failed && changed("span"):
-			return wrongUsage(cmd, "--span and --failed: want one of them")
-		case f.full && !f.failed && !changed("span"):
-			return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
-		case f.verbose && (f.cost || f.failed || f.asJSON || changed("span") || changed("file")):
-			return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span, --file and --json")
-		case changed("span") && !view.NamesRow(f.span):
-			return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
+		id, changed := strings.Join(args, ""), flags.Changed
+		if err := f.wrong(cmd, id); err != nil {
+			return err
 		}
 		return withPipeline(cmd.Context(), a, func(ctx context.Context, p *pipeline.Pipeline) error {
 			if changed("session") {
 				return showSession(ctx, a, p, cmd, f, id)
 			}
-			if f.commit != "" {
-				made, err := p.Store.List(ctx, store.Filter{Commit: f.commit, Limit: 1})
-				if err != nil {
-					return err
-				}
-				if len(made) == 0 {
-					return hinted{fmt.Errorf("commit %s: no recorded call made it", f.commit), "hookspan blame FILE shows which lines are of recorded commits"}
-				}
-				id = made[0].TraceID
+			id, err := f.named(ctx, p, id)
+			if err != nil {
+				return err
 			}
 			t, err := p.Trace(ctx, id)
 			if isSession, serr := namesSession(ctx, a, p, id, err); serr != nil {
@@ -152,6 +128,47 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 		})
 	}
 	return cmd
+}
+
+// wrong returns an error for flags that cannot go together.
+func (f *showFlags) wrong(cmd *cobra.Command, id string) error {
+	changed := cmd.Flags().Changed
+	switch _, badPattern := path.Match(f.file, ""); {
+	case badPattern != nil:
+		return wrongUsage(cmd, wantPattern, f.file, badPattern)
+	case changed("session") && (f.failed || changed("span") || f.full):
+		return wrongUsage(cmd, "--session: it shows whole conversations: --span, --failed and --full are for one trace")
+	case f.commit != "" && (id != "" || changed("session")):
+		return wrongUsage(cmd, "--commit: it names the task: want it without ID and --session")
+	case f.cost && (changed("session") || f.failed || changed("span")):
+		return wrongUsage(cmd, "--cost: it is of one trace: want it without --session, --span and --failed")
+	case f.file != "" && (changed("session") || f.failed || changed("span") || f.cost):
+		return wrongUsage(cmd, "--file: want it without --session, --span, --failed and --cost")
+	case f.failed && changed("span"):
+		return wrongUsage(cmd, "--span and --failed: want one of them")
+	case f.full && !f.failed && !changed("span"):
+		return wrongUsage(cmd, "--full: want --span or --failed, to say of which calls")
+	case f.verbose && (f.cost || f.failed || f.asJSON || changed("span") || changed("file")):
+		return wrongUsage(cmd, "--verbose: it is of the tree: want it without --cost, --failed, --span, --file and --json")
+	case changed("span") && !view.NamesRow(f.span):
+		return wrongUsage(cmd, "--span %q: want a number as the tree prints it, such as 3, or the beginning of a span id, four digits or more", f.span)
+	}
+	return nil
+}
+
+// named returns the id of the trace that the flags name, else id.
+func (f *showFlags) named(ctx context.Context, p *pipeline.Pipeline, id string) (string, error) {
+	if f.commit == "" {
+		return id, nil
+	}
+	made, err := p.Store.List(ctx, store.Filter{Commit: f.commit, Limit: 1})
+	if err == nil && len(made) == 0 {
+		err = hinted{fmt.Errorf("commit %s: no recorded call made it", f.commit), "hookspan blame FILE shows which lines are of recorded commits"}
+	}
+	if err != nil {
+		return "", err
+	}
+	return made[0].TraceID, nil
 }
 
 func showOptions(a *app, f showFlags) view.Options {
