@@ -373,7 +373,7 @@ func TestClaudeSessionAsAWhole(t *testing.T) {
 	for i, s := range tr.Sources {
 		tr.Sources[i] = filepath.Base(s)
 	}
-	tr.Agents, tr.Ends, tr.ToolResults, tr.Prompts, tr.Requests = nil, nil, nil, nil, nil
+	tr.Agents, tr.Checkouts, tr.Ends, tr.ToolResults, tr.Prompts, tr.Requests = nil, nil, nil, nil, nil, nil // goldens have the checkouts
 	if diff := cmp.Diff(&hook.Transcript{
 		HostCostUSD: new(0.00716),
 		Provider:    "anthropic", Model: "claude-opus-5-5", HostVersion: "2.1.329", Cwd: "/home/dev/project",
