@@ -29,8 +29,10 @@ const (
 	recentSessions = 32
 	recentBytes    = 256 << 10
 	// repeats is how many events of a session are remembered: an agent may run two
-	// hooks for one event at the same time.
-	repeats = 16
+	// hooks for one event at the same time. What is stored later than repeatWithin is
+	// another event, such as an equal call whose id comes again.
+	repeats      = 16
+	repeatWithin = time.Second
 	// logName is the log in a session's folder (spool/FORMAT.md).
 	logName = "events.json-seq"
 )
@@ -93,6 +95,7 @@ type session struct {
 type identity struct {
 	name string
 	hash uint64
+	at   time.Time
 }
 
 // Run visits the recent events and, with follow, those that are stored from then on,
@@ -368,8 +371,10 @@ func (f *Follower) records(k spool.Key, r *spool.Reader, visit func(Event) error
 		rec := r.Record()
 		events, _ := f.Decode(rec) // what cannot be decoded is an event of an unknown kind
 		for _, e := range events {
-			id := identity{e.Name, e.Hash}
-			if slices.Contains(s.seen, id) {
+			id := identity{e.Name, e.Hash, e.StoredAt}
+			if slices.ContainsFunc(s.seen, func(o identity) bool {
+				return o.name == id.name && o.hash == id.hash && id.at.Sub(o.at).Abs() <= repeatWithin
+			}) {
 				continue
 			}
 			s.seen = append(s.seen[max(0, len(s.seen)-repeats+1):], id)

@@ -169,6 +169,21 @@ func TestEachEventIsVisitedOnceAndInOrder(t *testing.T) {
 	}
 }
 
+// TestAnEventThatComesAgainLaterIsAnother has two hooks for one event, and one with its payload
+// later: a model may number its calls anew in each reply.
+func TestAnEventThatComesAgainLaterIsAnother(t *testing.T) {
+	w := newWorld(t)
+	wait := w.follow(&Follower{}, 2)
+	for _, at := range []time.Duration{0, 20 * time.Millisecond, 4 * time.Second} {
+		if err := w.sp.Append(&spool.Record{Host: "cline", Session: "1", Event: "E", At: time.Unix(1, 0).Add(at), Payload: []byte(`[1]`)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := wait(); !slices.Equal(got, []string{"[1]", "[1]"}) {
+		t.Errorf("visited %q", got)
+	}
+}
+
 func TestEventsOfASessionThatWasRemovedAndCameAgain(t *testing.T) {
 	w := newWorld(t)
 	w.store(1, 1)
