@@ -26,7 +26,7 @@ var bites = map[string]string{
 	"project": "/w/a", "agent": "cline", "model": "=claude-opus-4-1", "tool": "Edit", "branch": "main", "outcome": "completed", "min-cost": "0.5",
 	"failed": "", "denied": "", "since": "15d", "until": "8d", "grep": "gamma", "session": "s-a", "limit": "9", "json": "", "csv": "", "sums": "",
 	"timeline": "", "sort": "cost", "by": "day", "command": "go", "file": "delta", "subagent": "reviewer", "slower": "400ms", "dearer": "0.1",
-	"edits": "", "full": "", "pr": "7", "format": "json", "output": "out.html", "cost": "", "span": "3", "verbose": "", "strict": "",
+	"edits": "", "full": "", "pr": "7", "commit": "1c29f8", "format": "json", "output": "out.html", "cost": "", "span": "3", "verbose": "", "strict": "",
 }
 
 // aside are flags that page or colour, and those that only ask a person.
@@ -183,6 +183,9 @@ func pairStore(t *testing.T) *app {
 					otlp.String(otelmap.KeyToolArguments, `{"command":"gh pr create --head login"}`), otlp.String(otelmap.KeyToolResult, "https://github.com/o/shop/pull/7"),
 				},
 			})
+		}
+		if n%3 > 0 {
+			spans[1].Attributes = append(spans[1].Attributes, otlp.Strings(otelmap.KeyCommits, []string{"1c29f81801af8ce06428281231111dc1aa02bb03"}))
 		}
 		task[0].ScopeSpans[0].Spans = spans
 		if err := s.UploadTraces(t.Context(), task); err != nil {

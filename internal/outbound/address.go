@@ -5,6 +5,9 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
+
+	"golang.org/x/net/http/httpproxy"
 )
 
 // Loopback reports whether a URL's host name is this machine: localhost, in upper
@@ -25,5 +28,9 @@ func proxy(req *http.Request) (*url.URL, error) {
 	if Loopback(req.URL.Hostname()) {
 		return nil, nil
 	}
-	return http.ProxyFromEnvironment(req)
+	return fromEnvironment()(req.URL)
 }
+
+// fromEnvironment reads the environment at the first request. That of net/http would do so at
+// the first call of any package, which may come before the settings of a file are there.
+var fromEnvironment = sync.OnceValue(func() func(*url.URL) (*url.URL, error) { return httpproxy.FromEnvironment().ProxyFunc() })

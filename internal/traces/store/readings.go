@@ -30,9 +30,6 @@ func (s *Store) Written(ctx context.Context, host string) (states map[string]str
 		err := scan(&session, &state)
 		states[session] = state
 		return err
-	}, `SELECT session, count(*) || '/' || sum(writes) FROM (
-			SELECT session, writes FROM traces WHERE host = ?1
-			UNION ALL SELECT s.session, t.writes FROM spans s CROSS JOIN traces t WHERE s.session IS NOT NULL AND t.id = s.trace AND t.host = ?1
-		) GROUP BY session`, host)
+	}, `SELECT session, count(*) || '/' || sum(writes) FROM traces WHERE host = ? GROUP BY session`, host)
 	return states, s.wrap("read the state of traces", err)
 }

@@ -78,7 +78,7 @@ func TestStateOfASessionWithinAnothersTrace(t *testing.T) {
 		otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyHost, "cline"), otlp.String(otelmap.KeyConversationID, "inner"), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
 	upload(t, s, b.Messages())
 	before := states()
-	b.Tool(run, "read_file", "{}", time.Second, 2*time.Second)
+	b.Add(run, "execute_tool read_file", time.Second, 2*time.Second, otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool), otlp.String(otelmap.KeyConversationID, "inner"))
 	upload(t, s, b.Messages())
 	if after := states(); before["inner"] == "" || after["inner"] == before["inner"] {
 		t.Errorf("the state was %v, and is %v", before, after)
