@@ -8,7 +8,7 @@ import (
 type build = tracetest.Build
 
 var (
-	newBuild, at, nano, spanID, t0 = tracetest.New, tracetest.At, tracetest.Nano, tracetest.SpanID, tracetest.T0
-	clineTrace, usageAttrs         = tracetest.Cline, tracetest.Usage
-	str, num, float                = otlp.String, otlp.Int, otlp.Float
+	newBuild, at, spanID, t0 = tracetest.New, tracetest.At, tracetest.SpanID, tracetest.T0
+	clineTrace, usageAttrs   = tracetest.Cline, tracetest.Usage
+	str, num, float          = otlp.String, otlp.Int, otlp.Float
 )

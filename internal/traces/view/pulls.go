@@ -29,9 +29,6 @@ func PullsOf(ctx context.Context, s *store.Store) (Pulls, error) {
 	return out, nil
 }
 
-// Of returns the pull request of a branch, "" if it is not known.
-func (p Pulls) Of(c store.Checkout) string { return p[c] }
-
 // Named returns the branches of a pull request, which is named by its address, the end of it, or
 // its number.
 func (p Pulls) Named(name string) (out []store.Checkout) {
