@@ -81,7 +81,7 @@ func (c *call) started() string {
 	return c.post.Tool.Agent
 }
 
-// id is the call's id, empty if nobody gives one.
+// id is the call's id, empty if neither the hooks nor the files have one.
 func (c *call) id() string {
 	if id := c.tool().ID; id != "" || !c.named {
 		return id

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// leastSubject is the shortest subject that tells a commit from others, in bytes.
+// leastSubject is the shortest subject by which a commit is recognised, in bytes.
 const leastSubject = 8
 
 // maxPrinted is how much of the beginning and of the end of an output is searched, in bytes.

@@ -197,7 +197,7 @@ func TestDrawnHistories(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d requests with a branch, %d without; of the %d in turns that nobody disturbed, %d without", known, unknown, quiet, quietUnknown)
+	t.Logf("the branch of %d requests is known, that of %d is not; in turns without another person's changes there are %d requests, %d of them without a branch", known, unknown, quiet, quietUnknown)
 	if quietUnknown*2 > quiet { // a person moved before the turn, programs write what they like into the log
 		t.Errorf("too little is known")
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // shared returns what the worktrees of a repository have in common, and the main one's folder or
-// the bare repository, "" outside a linked worktree. Such a one has a HEAD of its own.
+// the bare repository, "" outside a linked worktree, which has its own HEAD.
 func shared(git string) (common, main string) {
 	text := line(filepath.Join(git, "commondir"))
 	if text == "" {
