@@ -152,25 +152,37 @@ func movedIfGone(err error) error {
 	return err
 }
 
-// Sessions lists all sessions, sorted by host and name. Other things in the spool's
-// folder are skipped, and so is a host's folder that cannot be read.
-func (s *Spool) Sessions() ([]Key, error) {
-	hosts, err := list(s.root, ".")
+// Hosts returns the agents' folders, also those without a session, in no order.
+func (s *Spool) Hosts() ([]string, error) {
+	entries, err := list(s.root, ".")
 	if err != nil {
 		return nil, fmt.Errorf("list spool %q: %w", s.dir, err)
 	}
+	var hosts []string
+	for _, e := range entries {
+		if e.IsDir() && validHost(e.Name()) {
+			hosts = append(hosts, e.Name())
+		}
+	}
+	return hosts, nil
+}
+
+// Sessions lists all sessions, sorted by host and name. Other things in the spool's
+// folder are skipped, and so is a host's folder that cannot be read.
+func (s *Spool) Sessions() ([]Key, error) {
+	hosts, err := s.Hosts()
+	if err != nil {
+		return nil, err
+	}
 	var keys []Key
 	for _, host := range hosts {
-		if !host.IsDir() || !validHost(host.Name()) {
-			continue
-		}
-		entries, err := list(s.root, host.Name())
+		entries, err := list(s.root, host)
 		if err != nil {
 			continue
 		}
 		for _, e := range entries {
 			if e.IsDir() && validName(e.Name()) {
-				keys = append(keys, Key{Host: host.Name(), Name: e.Name()})
+				keys = append(keys, Key{Host: host, Name: e.Name()})
 			}
 		}
 	}

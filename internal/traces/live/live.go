@@ -211,17 +211,21 @@ func (f *Follower) watch(dir string) bool {
 // position.
 func (f *Follower) scan() ([]spool.Key, error) {
 	f.unwatched = nil
+	// Each folder is watched before it is listed, so that nothing comes in between.
 	f.watch(f.Dir)
+	hosts, err := f.Spool.Hosts()
+	if err != nil {
+		return nil, err
+	}
+	for _, host := range hosts {
+		f.watch(filepath.Join(f.Dir, host))
+	}
 	keys, err := f.Spool.Sessions()
 	if err != nil {
 		return nil, err
 	}
-	hosts, found := make(map[string]bool), make(map[spool.Key]bool, len(keys))
+	found := make(map[spool.Key]bool, len(keys))
 	for _, k := range keys {
-		if !hosts[k.Host] {
-			hosts[k.Host] = true
-			f.watch(filepath.Join(f.Dir, k.Host))
-		}
 		found[k] = true
 		f.add(k)
 	}

@@ -169,6 +169,20 @@ func TestEachEventIsVisitedOnceAndInOrder(t *testing.T) {
 	}
 }
 
+// TestANewAgentsFirstSession has an agent whose folder is seen before it holds a session.
+func TestANewAgentsFirstSession(t *testing.T) {
+	w := newWorld(t)
+	if err := os.Mkdir(filepath.Join(w.dir, "cline"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f := &Follower{}
+	wait := w.follow(f, 1)
+	w.store(1, 1)
+	if got := wait(); !slices.Equal(got, []string{"[1,1]"}) {
+		t.Errorf("visited %q", got)
+	}
+}
+
 // TestAnEventThatComesAgainLaterIsAnother has two hooks for one event, and one with its payload
 // later: a model may number its calls anew in each reply.
 func TestAnEventThatComesAgainLaterIsAnother(t *testing.T) {
