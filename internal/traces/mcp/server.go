@@ -2,8 +2,9 @@
 //
 // It reads the local store alone, which is open during a call only. The folders of which it
 // answers are fixed when it starts: no argument widens them. An answer has at most 2,000 tokens
-// and says how to get the rest. What was recorded is between marks that nobody knew when it was
-// recorded, without secrets and signs that cannot be seen. What goes wrong is an answer in words.
+// and says how to get the rest. Recorded text is quoted between marks that are random in each
+// answer, so that no text can contain them. Secrets and invisible characters are removed from it.
+// An error is an answer in words.
 package mcp
 
 import (

@@ -15,7 +15,6 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
-	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 const (
@@ -186,10 +185,8 @@ func (s *Server) list(ctx context.Context, st *store.Store, in *asked) (string, 
 // it ended so.
 func callsOf(t *store.Trace, want view.CallFilter) (found []string) {
 	want.Each(store.WorkOf(t), &store.Totals{}, func(c *store.Call) {
-		if !step.Own(c.Server, c.Tool) {
-			what := cut(view.Relative(view.NewArguments(c.Tool, c.Arguments).Line(), c.Directory), short)
-			found = append(found, strings.TrimRight(c.Tool+" "+c.Status.String()+id(c.Trace, c.Span)+what+": "+cut(view.Reason(c), short), ": "))
-		}
+		what := cut(view.Relative(view.NewArguments(c.Tool, c.Arguments).Line(), c.Directory), short)
+		found = append(found, strings.TrimRight(c.Tool+" "+c.Status.String()+id(c.Trace, c.Span)+what+": "+cut(view.Reason(c), short), ": "))
 	})
 	return found
 }

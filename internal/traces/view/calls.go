@@ -46,10 +46,10 @@ type CallFilter struct {
 
 // Selects reports whether the filter selects a call.
 func (f CallFilter) Selects(c *store.Call) bool {
-	switch {
+	switch ended := c.Counted(); {
 	case f.Tool != "" && !store.SameTool(c.Tool, f.Tool) && !strings.EqualFold(c.Server, f.Tool),
 		f.Subagent != "" && !strings.EqualFold(c.Subagent, f.Subagent),
-		(f.Failed || f.Denied) && !(f.Failed && c.Status.Failed() || f.Denied && c.Status == otelmap.EndDenied),
+		(f.Failed || f.Denied) && !(f.Failed && ended.Failed() || f.Denied && ended == otelmap.EndDenied), f.File != "" && c.Own(),
 		!store.Filter{Directory: f.Directory, Resolved: f.Resolved}.In(c.Directory),
 		c.Took < f.MinTook, f.MinCost > 0 && (c.CostUSD == nil || *c.CostUSD < f.MinCost):
 		return false
@@ -203,10 +203,10 @@ func Sum(all *store.Totals, c *store.Call) {
 	all.Calls++
 	all.Took += c.Took
 	all.Waited += c.Waited
-	switch {
-	case c.Status.Failed():
+	switch ended := c.Counted(); {
+	case ended.Failed():
 		all.Failures++
-	case c.Status == otelmap.EndDenied:
+	case ended == otelmap.EndDenied:
 		all.Denials++
 	}
 }

@@ -59,7 +59,7 @@ func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Pa
 // DeniedOf are the denied calls of a running task.
 func DeniedOf(t *store.Trace) (calls []*tracepb.Span) {
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		if one := step.Of(sp); one.Kind() == step.KindTool && one.End() == otelmap.EndDenied {
+		if one := step.Of(sp); one.Kind() == step.KindTool && one.Counted() == otelmap.EndDenied {
 			calls = append(calls, sp)
 		}
 	}
