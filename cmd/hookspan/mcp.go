@@ -49,7 +49,10 @@ hookspan writes no agent's settings for this. These commands do, into these file
 		if err != nil {
 			return err
 		}
-		return s.Run(cmd.Context(), &sdk.StdioTransport{})
+		if err := s.Run(cmd.Context(), &sdk.StdioTransport{}); err != nil {
+			return fmt.Errorf("mcp: the agent's input: %w", err)
+		}
+		return nil
 	}
 	return cmd
 }

@@ -43,7 +43,7 @@ func (r *reply) quote(host string, at time.Time, below string, texts ...string) 
 		head += " " + host + at.In(r.s.Now().Location()).Format(" 2006-01-02 15:04")
 	}
 	for _, text := range texts {
-		text = r.clean(text)
+		text = r.s.clean(text)
 		used += tokens(text) + 10
 		r.full = used > maxTokens
 		if r.full {
@@ -59,13 +59,13 @@ func (r *reply) quote(host string, at time.Time, below string, texts ...string) 
 	return n
 }
 
-// clean is a recorded text on one line, without secrets and what cannot be seen.
-func (r *reply) clean(text string) string {
-	if r.s.Redact != nil {
-		text = r.s.Redact.Tail(text)
+// clean is a text on one line, without secrets and what cannot be seen.
+func (s *Server) clean(text string) string {
+	if s.Redact != nil {
+		text = s.Redact.Tail(text)
 	}
 	return strings.Map(func(c rune) rune {
-		if c == utf8.RuneError || unicode.Is(unicode.Variation_Selector, c) {
+		if c == utf8.RuneError || unicode.In(c, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 			return -1
 		}
 		return c
