@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -53,6 +54,8 @@ hookspan writes no agent's settings for this. These commands do, into these file
 		if err != nil {
 			return err
 		}
+		// A question reads the sums of each task, which needs little memory at once.
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
 		if err := s.Run(cmd.Context(), &sdk.StdioTransport{}); err != nil {
 			return fmt.Errorf("mcp: the agent's input: %w", err)
 		}

@@ -191,7 +191,7 @@ func TestAnswers(t *testing.T) {
 		"no such call":       {"open", `{"id":"01000000:99"}`, []string{"it has 4 calls"}, nil},
 		"another scope":      {"open", `{"id":"05000000"}`, []string{`id "05000000": 0 tasks in scope begin so`}, []string{"money"}},
 		"a short id":         {"open", `{"id":""}`, []string{`id "": 4 tasks in scope begin so`}, nil},
-		"sums":               {"stats", `{}`, []string{"4 tasks, ", "$6.00, 8 calls (1 failed, 1 denied), 4m00s."}, nil},
+		"sums":               {"stats", `{}`, []string{"4 tasks, ", "$6.00, 4.0k in, 40 out, 8 calls (1 failed, 1 denied), 4m00s."}, nil},
 		"cost of a branch":   {"stats", `{"branch":"fix/login"}`, []string{"1 task, ", "$1.50"}, nil},
 		"a command":          {"stats", `{"key":"npm test"}`, []string{"npm test: 1 task, 1 call, P50 2.0s, P95 2.0s\n"}, []string{"go test"}},
 		"commands":           {"stats", `{"by":"command"}`, []string{"3 of 3 groups", "go test: 1 task, 2 calls (1 failed), P50 2.0s"}, nil},

@@ -121,8 +121,7 @@ func facts(t *store.Summary) string {
 }
 
 func sums(all store.Totals) string {
-	counted := store.Summary{Usage: all.Usage, Tools: all.Calls, ToolFailures: all.Failures, ToolDenials: all.Denials}
-	return strings.Join(append([]string{termtext.Plural(all.Traces, "task")}, view.Counts(&counted)...), ", ")
+	return strings.Join(view.SumsText(termtext.Plural(all.Traces, "task"), all), ", ")
 }
 
 const nothing = "No task matches. Try fewer words or conditions."
@@ -185,8 +184,7 @@ func (s *Server) list(ctx context.Context, st *store.Store, in *asked) (string, 
 // it ended so.
 func callsOf(t *store.Trace, want view.CallFilter) (found []string) {
 	want.Each(store.WorkOf(t), &store.Totals{}, func(c *store.Call) {
-		what := cut(view.Relative(view.NewArguments(c.Tool, c.Arguments).Line(), c.Directory), short)
-		found = append(found, strings.TrimRight(c.Tool+" "+c.Status.String()+id(c.Trace, c.Span)+what+": "+cut(view.Reason(c), short), ": "))
+		found = append(found, strings.TrimRight(c.Tool+" "+c.Status.String()+id(c.Trace, c.Span)+cut(view.Given(c), short)+": "+cut(view.Reason(c), short), ": "))
 	})
 	return found
 }
