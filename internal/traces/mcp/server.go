@@ -102,7 +102,10 @@ func (s *Server) Run(ctx context.Context, over sdk.Transport) error {
 		sdk.AddTool(server, declared, func(ctx context.Context, _ *sdk.CallToolRequest, in asked) (*sdk.CallToolResult, any, error) {
 			text, err := s.withStore(ctx, func(st *store.Store) (string, error) { return t.answer(s, ctx, st, &in) })
 			if err != nil {
-				text = termtext.Line(termtext.Message(err))
+				// It may quote an argument, and says behind that what is wrong with it.
+				if text = s.clean(termtext.Message(err)); len(text) > long {
+					text = termtext.Head(text, long/2) + "…" + termtext.Tail(text, long/2)
+				}
 			}
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: err != nil}, nil, nil
 		})

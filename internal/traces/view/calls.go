@@ -198,6 +198,11 @@ func Relative(text, folder string) string {
 	}
 }
 
+// Given is what a call was given, on one line, with paths as from its folder.
+func Given(c *store.Call) string {
+	return Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)
+}
+
 // Sum adds a call to sums.
 func Sum(all *store.Totals, c *store.Call) {
 	all.Calls++
@@ -255,8 +260,7 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 		return t.symbol(c.Status) + " " + t.cut(termtext.Line(c.Tool), 24), colors[c.Status]
 	})
 	add(&column{name: "WHAT", least: minTitle}, func(c *store.Call) (string, string) {
-		what := Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)
-		return cmp.Or(t.join(what, Reason(c)), "-"), ""
+		return cmp.Or(t.join(Given(c), Reason(c)), "-"), ""
 	})
 	b := bufio.NewWriter(w)
 	t.draw(b)
