@@ -317,7 +317,7 @@ func (l *log) addAnswer(r *row) {
 	for _, raw := range calls {
 		call := rawjson.Members(raw)
 		id := call.Text("toolCallId")
-		if ok && id != "" {
+		if ok && id != "" && !slices.Contains(l.Calls[i].ToolCallIDs, id) {
 			l.Calls[i].ToolCallIDs = append(l.Calls[i].ToolCallIDs, id)
 		}
 		if _, started := l.asked[agentKey{r.agent, id}]; !started && id != "" {
