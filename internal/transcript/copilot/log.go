@@ -51,12 +51,13 @@ type row struct {
 	kind, agent string
 	at          time.Time
 	data        rawjson.Object
+	id          string
 }
 
 // Parse implements transcript.Row.
 func (r *row) Parse(line []byte) bool {
 	o := rawjson.Members(line)
-	*r = row{o.Text("type"), o.Text("agentId"), transcript.ISOTime(o.Text("timestamp")), o.Members("data")}
+	*r = row{o.Text("type"), o.Text("agentId"), transcript.ISOTime(o.Text("timestamp")), o.Members("data"), o.Text("id")}
 	if r.agent == "" {
 		name := "parentToolCallId"
 		if strings.HasPrefix(r.kind, "subagent.") {
@@ -170,6 +171,9 @@ func (l *log) checkedOut(at time.Time, in rawjson.Object) {
 
 // add adds the next row.
 func (l *log) add(r *row) {
+	if l.Again("", r.id, r.at) {
+		return
+	}
 	r.at = l.clock.At(r.at, r.Opens())
 	if r.at.After(l.last) {
 		l.last = r.at
