@@ -103,10 +103,39 @@ func (f *Files) Read(ctx context.Context, a Reader, q Query) (t *hook.Transcript
 	err = f.limited(ctx, q.Session, func(ctx context.Context, f *Files) (err error) {
 		if t, err = a.Read(ctx, f, q); t != nil {
 			t.Unread = append(t.Unread, *f.unread...)
+			t.Requests = once(t.Requests)
 		}
 		return err
 	})
 	return t, err
+}
+
+// once drops the requests whose row is in the files again: those with the id, the end and the
+// tokens of another. What only one of them says is kept.
+func once(list []hook.Request) []hook.Request {
+	type row struct {
+		agent, id string
+		end       int64
+		tokens    hook.Usage
+	}
+	at := make(map[row]int, len(list))
+	kept := list[:0]
+	for _, c := range list {
+		key := row{c.Agent, c.ID, cmp.Or(c.End, c.Start).UnixNano(), *cmp.Or(c.Usage, &hook.Usage{})}
+		key.tokens.CostUSD = nil
+		i, again := at[key]
+		if !again || c.ID == "" {
+			at[key] = len(kept)
+			kept = append(kept, c)
+			continue
+		}
+		have := &kept[i]
+		have.Text, have.Reasoning = cmp.Or(have.Text, c.Text), cmp.Or(have.Reasoning, c.Reasoning)
+		if len(have.ToolCallIDs) == 0 {
+			have.ToolCallIDs = c.ToolCallIDs
+		}
+	}
+	return kept
 }
 
 // Sessions lists an agent's sessions, the newest last. Several that have one id are

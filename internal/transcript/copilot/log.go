@@ -106,7 +106,9 @@ type log struct {
 	worked time.Time
 	// opened is the place of the first request since the session was opened, recorded
 	// reports that a request since then has a record of its tokens, records that any has.
-	opened            int
+	opened int
+	// shut is when the session ended last.
+	shut              time.Time
 	checkouts         hook.Checkouts
 	recorded, records bool
 	// started are the places of the subagents, by id, callers their ids by the calls that
@@ -215,8 +217,10 @@ func (l *log) add(r *row) {
 			l.complete(r.at, d.Text("summary"))
 		}
 	case sessionShutdown:
-		l.addMetrics(r)
-		l.caughtUp, l.refused = true, false
+		if !r.at.Equal(l.shut) { // the row may be there again
+			l.addMetrics(r)
+		}
+		l.shut, l.caughtUp, l.refused = r.at, true, false
 	case sessionError:
 		// Others are of the program: servers that do not start, a list that does not load.
 		answered := l.end != nil && l.end.Kind == hook.KindRunComplete
@@ -317,7 +321,7 @@ func (l *log) addAnswer(r *row) {
 	for _, raw := range calls {
 		call := rawjson.Members(raw)
 		id := call.Text("toolCallId")
-		if ok && id != "" {
+		if ok && id != "" && !slices.Contains(l.Calls[i].ToolCallIDs, id) {
 			l.Calls[i].ToolCallIDs = append(l.Calls[i].ToolCallIDs, id)
 		}
 		if _, started := l.asked[agentKey{r.agent, id}]; !started && id != "" {

@@ -24,6 +24,8 @@ type session struct {
 	places map[callKey]int
 	// turns are the turns in which the agents made their first requests.
 	turns map[string]string
+	// answered are the rows of answers, by their ids.
+	answered map[string]bool
 	// waiting are the results, by place, whose text comes in a later row.
 	waiting map[callKey][]int
 	// asks are the calls that answers ask for, in order. asked are those without a
@@ -68,6 +70,7 @@ func newLog(id string, maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), id: id, turns: make(map[string]string), waiting: make(map[callKey][]int),
 		asked: make(map[callKey][]*ask), unreported: make(map[callKey][]*ask), newest: make(map[string]int), places: make(map[callKey]int),
+		answered: make(map[string]bool),
 	}
 	return s.log("")
 }
@@ -251,12 +254,17 @@ func (l *log) addAnswer(r *row) {
 // addUsage adds the request of an answer as its own row has it, if nothing else does.
 func (l *log) addUsage(r *row, parts []part) (added bool) {
 	u := r.Members("usageMetadata")
+	id := r.Text("uuid")
+	if id != "" && l.answered[id] {
+		return false // the row is there again
+	}
+	l.answered[id] = true
 	reported := l.due || l.agent != "" && l.lastCall(l.agent) >= 0
 	if l.due = false; u == nil || reported {
 		return false
 	}
 	c := hook.Request{
-		Kind: hook.RequestSingle, ID: r.Text("uuid"), Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
+		Kind: hook.RequestSingle, ID: id, Agent: l.agent, Turn: l.turns[l.agent], Start: l.before, End: r.at,
 		Model: r.Text("model"), Text: l.Texts.Keep(textOf(parts)), Usage: usageOf(u, &answerCounts),
 	}
 	if c.Start.IsZero() || c.Start.After(c.End) {
