@@ -41,7 +41,7 @@ var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 type task struct {
 	n                              int
 	folder, branch, prompt, answer string
-	outcome                        string
+	outcome, model                 string
 	calls                          []call
 }
 
@@ -76,7 +76,7 @@ func spansOf(t task) *tracepb.ResourceSpans {
 	}
 	root := span(0, "invoke_agent claude-code", time.Minute, text(
 		otelmap.KeyOperation, otelmap.OpInvokeAgent, otelmap.KeyHost, "claude-code", otelmap.KeyConversationID, fmt.Sprint("session-", t.n), otelmap.KeyOutcome, t.outcome,
-		otelmap.KeyWorkingDirectory, t.folder, otelmap.KeyBranch, t.branch,
+		otelmap.KeyWorkingDirectory, t.folder, otelmap.KeyBranch, t.branch, otelmap.KeyRequestModel, t.model,
 		otelmap.KeyInputMessages, otelmap.TextMessages(otelmap.RoleUser, t.prompt), otelmap.KeyOutputMessages, otelmap.AnswerMessages(t.answer, "")))
 	root.Attributes = append(root.Attributes, otlp.Float(otelmap.KeyCost, 1.5), otlp.Int(otelmap.KeyInputTokens, 1000), otlp.Int(otelmap.KeyOutputTokens, 10))
 	all := []*tracepb.Span{root}
@@ -457,7 +457,7 @@ func TestRecordedTextCannotEndItsQuotation(t *testing.T) {
 	for i, text := range injections {
 		text = fmt.Sprintf(strings.ToValidUTF8(text, "�"), guesses[i%len(guesses)]) + " xyzzy"
 		arguments, _ := json.Marshal(map[string]string{"command": text, "file_path": text})
-		hostile = append(hostile, task{n: i + 1, folder: folder, branch: text, prompt: text, answer: text, outcome: otelmap.OutcomeFailed, calls: []call{
+		hostile = append(hostile, task{n: i + 1, folder: folder + "/" + text, branch: text, prompt: text, answer: text, model: text, outcome: otelmap.OutcomeFailed, calls: []call{
 			{tool: text, arguments: string(arguments), result: text},
 			{tool: "Bash", arguments: string(arguments), kind: text, why: text},
 			{tool: "Edit", arguments: string(arguments), kind: otelmap.ErrorToolDenied, why: text},
@@ -473,6 +473,9 @@ func TestRecordedTextCannotEndItsQuotation(t *testing.T) {
 		{"stats", `{"by":"tool"}`},
 		{"stats", `{"by":"command"}`},
 		{"stats", `{"by":"session"}`},
+		{"stats", `{"by":"model"}`},
+		{"stats", `{"by":"project"}`},
+		{"list", `{"file":"*xyzzy"}`},
 		{"open", `{"id":"01000000"}`},
 		{"open", `{"id":"0b000000:2"}`},
 		{"open", `{"id":"14000000:1"}`},

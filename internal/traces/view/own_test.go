@@ -84,12 +84,16 @@ func TestOwnCallsAreNoFailures(t *testing.T) {
 		"failed": {of(store.Filter{Failed: true}, ByFailure), seen{[]string{"Work"}, []string{"Bash"}, map[string]int{"Bash: make: *** [all] Error #": 1}, [3]int{3, 1, 1}}},
 		"denied": {of(store.Filter{Denied: true}, ByDenial), seen{[]string{"Work"}, []string{"Write"}, map[string]int{"you": 1}, [3]int{3, 1, 1}}},
 		"all": {of(store.Filter{}, ByFailure), seen{
-			[]string{"Work", "Ask"}, []string{"Write", "Bash", "hookspan_stats", "Read", "hookspan-open", "search", "mcp__hookspan__list"},
-			map[string]int{"Bash: make: *** [all] Error #": 1}, [3]int{7, 1, 1},
+			[]string{"Work", "Ask"},
+			[]string{"Write", "Bash", "hookspan_stats", "Read", "hookspan-open", "search", "mcp__hookspan__list"},
+			map[string]int{"Bash: make: *** [all] Error #": 1},
+			[3]int{7, 1, 1},
 		}},
 		"denials": {of(store.Filter{}, ByDenial), seen{
-			[]string{"Work", "Ask"}, []string{"Write", "Bash", "hookspan_stats", "Read", "hookspan-open", "search", "mcp__hookspan__list"},
-			map[string]int{"you": 1}, [3]int{7, 1, 1},
+			[]string{"Work", "Ask"},
+			[]string{"Write", "Bash", "hookspan_stats", "Read", "hookspan-open", "search", "mcp__hookspan__list"},
+			map[string]int{"you": 1},
+			[3]int{7, 1, 1},
 		}},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
