@@ -371,22 +371,37 @@ const RunVariable = "HOOKSPAN_RUN"
 // package net/url would cost every hook more than that.
 func (p *Process) resource(cfg *config.Config) string {
 	id, _ := Variable(p.Environ, RunVariable)
-	out := map[string]string{hook.KeyRun: id}
+	out := map[string]string{hook.KeyRun: hook.RunID(id)}
 	maps.Copy(out, cfg.CI())
 	var pairs []string
 	for _, key := range slices.Sorted(maps.Keys(out)) {
 		value := out[key]
-		if scheme, rest, ok := strings.Cut(value, "://"); ok {
-			// An address may have a credential before its host.
-			host, _, _ := strings.Cut(rest, "/")
-			value = scheme + "://" + rest[strings.LastIndexByte(host, '@')+1:]
+		if strings.HasSuffix(key, "url.full") || strings.Contains(value, "://") {
+			value = withoutUser(value)
 		}
-		value = hook.PlainWord(value)
-		if value != "" {
+		if value = hook.PlainWord(value); value != "" {
 			pairs = append(pairs, key+"="+strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", ";", "%3B").Replace(value))
 		}
 	}
 	return strings.Join(pairs, "&")
+}
+
+// withoutUser takes the user and the password off an address, also one as in
+// user@host:owner/name. An address whose password has a slash is none, and returned empty.
+func withoutUser(address string) string {
+	scheme, rest, ok := strings.Cut(address, "//")
+	if ok {
+		scheme += "//"
+	} else {
+		scheme, rest = "", address
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	user := strings.LastIndexByte(host, '@') + 1
+	name, port, _ := strings.Cut(host[user:], ":")
+	if strings.Contains(path, "@") && (name == "" || strings.Trim(port, "0123456789") != "") {
+		return ""
+	}
+	return scheme + rest[user:]
 }
 
 // Name is the event's name for the record: the one that the hook was started with,
