@@ -74,6 +74,12 @@ func (s *Setup) forgetKilled(run *CommandRun) {
 	}
 }
 
+// marked reports whether a run has not ended, or was killed.
+func (s *Setup) marked(id string) bool {
+	_, err := os.Lstat(s.runFolder(id))
+	return hook.RunID(id) != "" && err == nil
+}
+
 // killed reports whether the process of a run has ended without its end.
 func (s *Setup) killed(id string) bool {
 	once, cancel := context.WithCancel(context.Background())
@@ -179,7 +185,7 @@ func (p *Pipeline) sessionsOf(run CommandRun, out *RunDelivered) (own, killed []
 			own = append(own, k)
 		case slices.ContainsFunc(ids, p.setup.killed):
 			killed = append(killed, k)
-		case first != nil && !first.At.Before(run.Began) && slices.Contains(ids, "") && otelmap.Below(first.Cwd, run.Dir):
+		case first != nil && !first.At.Before(run.Began) && !slices.ContainsFunc(ids, p.setup.marked) && otelmap.Below(first.Cwd, run.Dir):
 			out.Others = append(out.Others, *first)
 		}
 	}

@@ -118,9 +118,11 @@ type Call struct {
 
 	// installedFor is the agent that a guest's hook was installed for.
 	installedFor hook.Agent
-	configErr    error
-	answered     bool
-	logged       int64 // the size of the log when the call began, for ShowLog
+	// nowhere reports that a guest's event names no folder, while some are private.
+	nowhere   bool
+	configErr error
+	answered  bool
+	logged    int64 // the size of the log when the call began, for ShowLog
 }
 
 // Run reads the event, stores it, answers it and starts a delivery. It never
@@ -312,15 +314,26 @@ func (p *Process) off(cfg *config.Config) bool {
 	return project != p.Dir && ProjectOff(project)
 }
 
-// private reports that the event is of a private folder, by any folder that is known of it.
+// private reports that the event is of a private folder, by any folder that is known of it. The
+// hooks of a guest run in another folder than its project's: what that says counts, too, and where
+// it is not known and some are private, the event is counted and not stored.
 func (c *Call) private() bool {
-	folders := c.Config.PrivateFolders()
-	if len(folders) == 0 {
+	folders, guest := c.Config.PrivateFolders(), c.installedFor.Host != ""
+	if len(folders) == 0 && !guest {
 		return false
 	}
 	o, _ := rawjson.OpenRaw(c.Payload.Data)
+	named := slices.DeleteFunc(append([]string{o.Text("cwd")}, c.Head.Dirs...), func(dir string) bool { return !filepath.IsAbs(dir) })
+	c.nowhere = guest && len(named) == 0 && len(folders) > 0
+	if c.nowhere {
+		c.note(c.Process.Agent.Facts.Word)
+		return true
+	}
+	if guest && slices.ContainsFunc(named, ProjectOff) {
+		return true
+	}
 	project, _ := Variable(c.Process.Environ, c.Process.Agent.ProjectVariable)
-	dirs := append([]string{c.Process.Dir, project, o.Text("cwd")}, c.Head.Dirs...)
+	dirs := append(named, c.Process.Dir, project)
 	slices.Sort(dirs)
 	return slices.ContainsFunc(slices.Compact(dirs), func(dir string) bool { return PrivateBy(folders, dir) != "" })
 }
@@ -379,7 +392,8 @@ func (p *Process) resource(cfg *config.Config) string {
 		if strings.HasSuffix(key, "url.full") || strings.Contains(value, "://") {
 			value = withoutUser(value)
 		}
-		if value = hook.PlainWord(value); value != "" {
+		value = hook.PlainWord(value)
+		if value != "" {
 			pairs = append(pairs, key+"="+strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B", ";", "%3B").Replace(value))
 		}
 	}
