@@ -152,6 +152,7 @@ func (b *Builder) Add(e hook.Event) {
 	switch {
 	case id == (identity{}):
 		b.keep(e)
+	case first == nil && b.carry.EndKey != "" && b.carry.EndKey == endKey(&e) && e.StoredAt.Sub(b.carry.Stored).Abs() <= within:
 	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt()).Abs() > within ||
 		e.Kind == hook.KindSessionEnd && first.Offset < b.begun:
 		b.seen[id] = b.keep(e)
@@ -278,7 +279,7 @@ func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 		if !stop.blocked() {
 			stop.Kind, stop.remarks = hook.KindNote, &remarks{
 				stop.Prompt, stop.Result, stop.Result, stop.ErrorType,
-				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}), false,
+				append(slices.Clone(stop.Attrs), hook.Attr{Key: KeyStopBlocked, Value: true}), false, stop.endKey,
 			}
 			changed = true
 		}

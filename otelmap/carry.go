@@ -17,6 +17,8 @@ type Carry struct {
 	// PrevEnd is that run's end, up to which requests to the model are counted;
 	// zero if the run reported no end.
 	PrevEnd time.Time `json:"prev_end,omitzero"`
+	// EndKey is the key of the end that it reported, if copies of that may follow.
+	EndKey string `json:"end_key,omitempty"`
 	// Stored is when the newest of the events so far was stored: an event stored
 	// long before it shows that the clock was set back.
 	Stored time.Time `json:"stored,omitzero"`
@@ -63,7 +65,7 @@ func (r *Run) after(o *Options) Carry {
 		Stored: latest(r.EndedAt, r.prev.Stored),
 	}
 	if r.terminal != nil {
-		c.PrevEnd = r.terminal.At()
+		c.PrevEnd, c.EndKey = r.terminal.At(), r.terminal.endKey
 	}
 	if c.Task == "" && r.turn == "" {
 		c.Task = termtext.Cut(r.firstOf(func(it *item) string {

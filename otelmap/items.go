@@ -47,13 +47,15 @@ type remarks struct {
 	Attrs                              []hook.Attr
 	// said reports that a start has a text, whether or not it is captured.
 	said bool
+	// endKey is the key of an end that may be repeated, where the host has no turns.
+	endKey string
 }
 
 var noRemarks = &remarks{}
 
 func (r *remarks) equal(s *remarks) bool {
 	return r.Prompt == s.Prompt && r.Result == s.Result && r.Message == s.Message && r.ErrorType == s.ErrorType &&
-		r.said == s.said && slices.Equal(r.Attrs, s.Attrs)
+		r.said == s.said && r.endKey == s.endKey && slices.Equal(r.Attrs, s.Attrs)
 }
 
 // instant is a time in nanoseconds since 1970, a third of the size of a time.Time.
@@ -155,6 +157,15 @@ type identity struct {
 // another key must not count as a copy.
 func (b *Builder) keyIdentity(key string) identity {
 	return identity{text: maphash.String(b.seed, key), hash: maphash.String(b.seed, key+"\x00")}
+}
+
+// endKey returns the key of the end of a run whose copies may be stored some time apart: the run may
+// be delivered between them.
+func endKey(e *hook.Event) string {
+	if e.Kind != hook.KindRunComplete || e.KeyWithin == 0 {
+		return ""
+	}
+	return e.Key
 }
 
 func (b *Builder) nameIdentity(e *hook.Event, tool string) identity {
@@ -261,7 +272,7 @@ func (b *Builder) clean(e hook.Event) *item {
 	if r := (remarks{
 		Prompt: o.text(e.Prompt, MaxTaskRunes), Result: o.text(e.Result, MaxTaskRunes),
 		Message: o.text(e.Message, limit), ErrorType: e.ErrorType, Attrs: e.Attrs,
-		said: starts && (e.Prompt != "" || e.Message != ""),
+		said: starts && (e.Prompt != "" || e.Message != ""), endKey: endKey(&e),
 	}); !r.equal(noRemarks) {
 		if b.remarks == nil || !b.remarks.equal(&r) {
 			kept := r
