@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,6 +26,9 @@ const maxLog = 64 << 10
 // Look is what the files of a worktree say at one moment.
 type Look struct {
 	Repository hook.Repository
+	// Unknown reports that the branch is not known: the folder is gone, as that of a worktree
+	// that was removed, or its files of git cannot be read or name nothing that is a branch.
+	Unknown bool
 	// Git is the worktree's folder of git, which names the worktree; empty without one.
 	Git string
 	// Moved is when HEAD was written, which happens when it gets another branch, and Logged
@@ -56,11 +60,16 @@ type Call struct {
 
 // At looks at the worktree that a folder belongs to.
 func At(dir string) *Look {
-	l := &Look{}
+	l := &Look{Unknown: true}
 	if !local(dir) {
 		return l
 	}
-	top, git := find(filepath.Clean(dir))
+	dir = filepath.Clean(dir)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return l // a repository around it is another one
+	}
+	top, git := find(dir)
+	l.Unknown = top != ""
 	if git == "" {
 		return l
 	}
@@ -79,18 +88,14 @@ func At(dir string) *Look {
 		return l
 	}
 	l.Git, l.Moved = git, changed(info)
-	// With reftable, HEAD is not in this file, which names no branch that can be.
-	switch branch, ok := strings.CutPrefix(text, "ref: refs/heads/"); {
-	case ok && branch != ".invalid":
-		l.Repository.Branch, l.Repository.Revision = hook.PlainWord(branch), revision(common, "refs/heads/"+branch)
-	case !ok:
+	if ref, ok := strings.CutPrefix(text, "ref: "); !ok {
 		l.Repository.Revision = commit(text)
-		for _, of := range []string{"rebase-merge", "rebase-apply"} {
-			if branch, ok := strings.CutPrefix(line(filepath.Join(git, of, "head-name")), "refs/heads/"); ok {
-				l.Repository.Branch = hook.PlainWord(branch) // which the rebase will move
-			}
-		}
+		of := line(filepath.Join(git, "rebase-merge", "head-name"))
+		l.Repository.Branch = branch(cmp.Or(of, line(filepath.Join(git, "rebase-apply", "head-name")))) // which the rebase will move
+	} else if l.Repository.Branch = branch(ref); l.Repository.Branch != "" {
+		l.Repository.Revision = revision(common, ref)
 	}
+	l.Unknown = l.Repository.Branch == "" && l.Repository.Revision == ""
 	l.Repository.Name, l.Repository.URL = hook.RepositoryAt(remote(string(config)))
 	if l.Repository.Name == "" {
 		l.Repository.Name = hook.PlainWord(strings.TrimSuffix(filepath.Base(top), ".git"))
@@ -111,6 +116,19 @@ func (l *Look) readLog(path string) {
 		return
 	}
 	l.Log, l.Size, l.Logged = string(end), info.Size(), changed(info)
+}
+
+// branch returns the branch that a reference names, "" if git allows no such name, as of the stub
+// that HEAD is where the references are in a table. A name cannot lead out of the folder.
+func branch(ref string) string {
+	name, ok := strings.CutPrefix(ref, "refs/heads/")
+	for part := range strings.SplitSeq(name, "/") {
+		ok = ok && part != "" && part[0] != '.' && !strings.HasSuffix(part, ".lock")
+	}
+	if !ok || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") || strings.ContainsAny(name, " ~^:?*[\\") {
+		return ""
+	}
+	return hook.PlainWord(name)
 }
 
 // revision returns the commit that a reference names, "" if that is not in a file.
@@ -255,8 +273,8 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 		made, ok = by(slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) }), moves, l.Moved)
 	}
 	switch {
-	case l.Git == "":
-		return hook.Checkouts{{At: begin}}
+	case l.Git == "" || l.Unknown:
+		return hook.Checkouts{{At: begin, Repository: l.Repository, Unknown: l.Unknown}}
 	case !l.Moved.Add(tick).After(begin):
 		add(begin, l.Repository.Branch, true)
 	case l.Moved.After(end):
@@ -286,9 +304,12 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 		add(l.Moved, "", false)
 		add(l.Moved.Add(tick), l.Repository.Branch, true)
 	}
-	if last := out[len(out)-1]; !l.Logged.After(end) && l.Repository.Revision != "" {
-		last.At, last.Repository.Revision = latest(last.At, l.Logged), l.Repository.Revision
-		out = append(out, last)
+	if last := out[len(out)-1]; !l.Logged.IsZero() && !l.Logged.After(end) && l.Repository.Revision != "" {
+		last.Repository.Revision = l.Repository.Revision
+		if l.Logged.After(last.At) {
+			last.At, out = l.Logged, append(out, last)
+		}
+		out[len(out)-1] = last
 	}
 	return out
 }
