@@ -58,6 +58,9 @@ type Call struct {
 	Printed []string
 }
 
+// Same reports that two looks are of the same worktree, or both of none.
+func (l *Look) Same(other *Look) bool { return l.Git == other.Git && l.Unknown == other.Unknown }
+
 // At looks at the worktree that a folder belongs to.
 func At(dir string) *Look {
 	l := &Look{Unknown: true}

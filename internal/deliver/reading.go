@@ -49,6 +49,8 @@ type reading struct {
 	silently time.Time
 	// linked reports that the session that led to this one was looked for.
 	linked bool
+	// begun is when the first run began that is to be sent now or later.
+	begun time.Time
 	// at is when the last record was stored.
 	at time.Time
 	// seen is the size of the log before it was read to its end: a torn record stays behind
@@ -181,7 +183,7 @@ func (p *reading) add(rec *spool.Record) error {
 // due returns the runs that can be sent at a time. It notes which runs there are
 // and, at the log's end, how long those that are settling still take.
 func (p *reading) due(now time.Time) (due []*otelmap.Run) {
-	p.known, p.gone, p.settling = make(map[string]bool), make(map[string]bool), 0
+	p.known, p.gone, p.settling, p.begun = make(map[string]bool), make(map[string]bool), 0, now
 	if p.builder == nil {
 		return nil
 	}
@@ -204,6 +206,9 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		_, root := p.builder.Root(r)
 		if p.forgotten[root] {
 			p.gone[id] = true
+		}
+		if begun := r.Begun(); !p.st.Done[id] && begun.Before(p.begun) {
+			p.begun = begun
 		}
 		p.lateDone = p.lateDone || p.st.Done[id] && p.st.Read > 0 && r.Last >= p.st.Read && r.Since(p.st.Read)
 		switch {
@@ -289,7 +294,7 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		}
 	}
 	if len(due) > 0 {
-		p.locate(ctx, s, due)
+		p.locate(ctx, s, due, now)
 	}
 	for _, r := range due {
 		run := p.prepare(r, tr)

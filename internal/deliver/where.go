@@ -21,12 +21,8 @@ import (
 // what is delivered again is then equal.
 const checkoutsFile = "checkouts"
 
-// maxCommand is the longest command that is searched for those of git, in bytes, and maxNotes of
-// how many worktrees a session keeps a note.
-const (
-	maxCommand = 4 << 10
-	maxNotes   = 8
-)
+// maxNotes is of how many worktrees a session keeps a note.
+const maxNotes = 8
 
 // whereabouts is what the file holds.
 type whereabouts struct {
@@ -42,9 +38,8 @@ type whereabouts struct {
 // worked is what events say about where agents work, and about commands of git.
 type worked struct {
 	moves hook.Moves
-	open  hook.OpenCalls[time.Time]
-	calls []checkout.Call
-	ends  []uint64 // the hashes of the events of the calls' ends
+	open  hook.OpenCalls[hook.Move]
+	calls []gitCall
 }
 
 // note takes over what an event says.
@@ -64,15 +59,16 @@ func (w *worked) note(e *hook.Event) {
 	key := hook.CallKey{ID: e.Tool.ID, Name: e.Tool.Name, Input: uint64(crc32.ChecksumIEEE([]byte(e.Tool.Input)))}
 	switch e.Kind {
 	case hook.KindToolStart:
-		w.open.Start(key, e.At())
+		w.open.Start(key, hook.Move{At: e.At(), Cwd: e.Cwd})
 	case hook.KindToolEnd:
 		begun, ok := w.open.End(key)
 		if !ok {
-			begun = e.At()
+			begun = hook.Move{At: e.At(), Cwd: e.Cwd}
 		}
 		if e.Tool.Status == hook.ToolOK {
-			w.calls = append(w.calls, checkout.Call{Begun: begun, Ended: e.At(), Command: e.Tool.Input[:min(len(e.Tool.Input), maxCommand)], Printed: printed})
-			w.ends = append(w.ends, e.Hash)
+			c := gitCall{Call: checkout.Call{Begun: begun.At, Ended: e.At(), Printed: printed}, end: e.Hash}
+			c.place(begun.Cwd, e.Tool.Input)
+			w.calls = append(w.calls, c)
 		}
 	}
 }
@@ -91,11 +87,11 @@ func readWhereabouts(s *spool.Session) (w whereabouts, err error) {
 
 // locate finds out what was checked out during runs, unless that was noted when they were
 // delivered before.
-func (p *reading) locate(ctx context.Context, s *spool.Session, due []*otelmap.Run) {
+func (p *reading) locate(ctx context.Context, s *spool.Session, due []*otelmap.Run, now time.Time) {
 	if p.Look == nil || len(p.worked.moves) == 0 {
 		return
 	}
-	w, err := p.look(ctx, s, due)
+	w, err := p.look(ctx, s, due, now)
 	if err != nil {
 		p.logf("session %q of %s: what was checked out is not noted: %v", p.session, p.host, err)
 	}
@@ -108,17 +104,11 @@ func (w *whereabouts) tell(b *otelmap.Builder) {
 	b.In(w.Checkouts, w.Commits)
 }
 
-func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run) (whereabouts, error) {
-	begin, end := due[0].Begun(), due[0].EndedAt
-	for _, r := range due[1:] {
-		if r.Begun().Before(begin) {
-			begin = r.Begun()
-		}
-		if r.EndedAt.After(end) {
-			end = r.EndedAt
-		}
+func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run, now time.Time) (whereabouts, error) {
+	noted := func(w *whereabouts) bool {
+		return !slices.ContainsFunc(due, func(r *otelmap.Run) bool { return r.EndedAt.After(w.Until) }) && !w.Until.After(now.Add(clockStep))
 	}
-	if w, err := readWhereabouts(s); err != nil || !end.After(w.Until) {
+	if w, err := readWhereabouts(s); err != nil || noted(&w) {
 		return w, err
 	}
 	unlock, err := s.Lock(ctx, checkoutsFile)
@@ -127,13 +117,13 @@ func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run
 	}
 	defer func() { _ = unlock() }()
 	w, err := readWhereabouts(s) // another process may have looked
-	if err != nil || !end.After(w.Until) {
+	if err != nil || noted(&w) {
 		return w, err
 	}
-	if begin.Before(w.Until) {
-		begin = w.Until
+	if w.Until.After(now.Add(clockStep)) { // the clock was set back: its times mean nothing
+		w = whereabouts{Commits: w.Commits, Checkouts: hook.Checkouts{{Unknown: true}}}
 	}
-	w.add(p.Look, &p.worked, begin, end)
+	w.add(p.Look, &p.worked, p.begun, now)
 	b, err := json.Marshal(w)
 	if err != nil {
 		return w, fmt.Errorf("encode %s: %w", checkoutsFile, err)
@@ -141,10 +131,14 @@ func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run
 	return w, s.WriteFile(checkoutsFile+".json", b)
 }
 
-// add looks at the worktrees in which agents worked from one time to another.
-func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begin, end time.Time) {
+// add looks at the worktrees in which agents have worked since a time. From now on nothing is
+// known, until it is looked at again.
+func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begun, now time.Time) {
 	if w.Commits == nil {
 		w.Commits = make(map[uint64][]string)
+	}
+	if begun.Before(w.Until) {
+		begun = w.Until
 	}
 	looks := make(map[string]*checkout.Look)
 	at := func(dir string) *checkout.Look {
@@ -153,14 +147,17 @@ func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begi
 		}
 		return looks[dir]
 	}
+	calls := make(map[string][]checkout.Call) // by worktree
+	w.commits(of.calls, at, begun, calls)
 	moves := slices.Clone(of.moves)
 	slices.SortStableFunc(moves, hook.Move.Compare)
 	lead := make(map[string]bool) // the worktrees of the lead agent
+	agents := make(map[string]bool)
 	for i := 0; i < len(moves); {
 		first, l := i, at(moves[i].Cwd)
-		for i++; i < len(moves) && moves[i].Agent == moves[first].Agent && at(moves[i].Cwd).Git == l.Git; i++ {
+		for i++; i < len(moves) && moves[i].Agent == moves[first].Agent && at(moves[i].Cwd).Same(l); i++ {
 		}
-		from, to, agent := begin, end, moves[first].Agent
+		from, to, agent := begun, now, moves[first].Agent
 		if first > 0 && moves[first-1].Agent == agent && moves[first].At.After(from) {
 			from = moves[first].At
 		}
@@ -170,22 +167,23 @@ func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begi
 		if agent == "" {
 			lead[l.Git] = true
 		}
-		if to.Before(from) || agent != "" && len(lead) == 1 && lead[l.Git] {
+		ofLead := agent != "" && len(lead) == 1 && lead[l.Git] && !slices.ContainsFunc(w.Checkouts, func(c hook.Checkout) bool { return c.Agent == agent })
+		if to.Before(from) || ofLead {
 			continue
 		}
-		var note *checkout.Note
-		if n := slices.IndexFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git }); n >= 0 {
-			note = &w.Notes[n]
+		note := w.noted(l)
+		found := l.During(note, from, to, calls[l.Git])
+		if !agents[agent] && note != nil && note.Moved.Equal(l.Moved) {
+			w.bridge(agent, found[0])
 		}
-		for i, made := range l.Commits(note, of.calls) {
-			if len(made) > 0 && of.calls[i].Ended.After(from) {
-				w.Commits[of.ends[i]] = made
-			}
-		}
-		for _, c := range l.During(note, from, to, of.calls) {
+		agents[agent] = true
+		for _, c := range found {
 			c.Agent = agent
 			w.Checkouts.Add(c)
 		}
+	}
+	for agent := range agents {
+		w.Checkouts.Add(hook.Checkout{At: now, Agent: agent, Unknown: true})
 	}
 	for _, l := range looks {
 		w.Notes = slices.DeleteFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git })
@@ -193,5 +191,64 @@ func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begi
 			w.Notes = append(w.Notes, l.Note())
 		}
 	}
-	w.Version, w.Until, w.Notes = 1, end, w.Notes[max(0, len(w.Notes)-maxNotes):]
+	w.Version, w.Until, w.Notes = 1, now, w.Notes[max(0, len(w.Notes)-maxNotes):]
+}
+
+// noted returns the note of a worktree, nil if there is none.
+func (w *whereabouts) noted(l *checkout.Look) *checkout.Note {
+	if n := slices.IndexFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git }); n >= 0 {
+		return &w.Notes[n]
+	}
+	return nil
+}
+
+// bridge takes back that nothing is known of an agent since the last look if what was found then
+// is found again.
+func (w *whereabouts) bridge(agent string, found hook.Checkout) {
+	ofAgent := func(list hook.Checkouts) int {
+		for i, c := range slices.Backward(list) {
+			if c.Agent == agent {
+				return i
+			}
+		}
+		return -1
+	}
+	doubt := ofAgent(w.Checkouts)
+	if doubt < 0 || !w.Checkouts[doubt].Unknown || found.Unknown {
+		return
+	}
+	if before := ofAgent(w.Checkouts[:doubt]); before >= 0 && w.Checkouts[before].Repository == found.Repository {
+		w.Checkouts = slices.Delete(w.Checkouts, doubt, doubt+1)
+	}
+}
+
+// commits notes those that calls made which ended after a time, and sorts the calls by the
+// worktrees that they certainly worked in.
+func (w *whereabouts) commits(all []gitCall, at func(dir string) *checkout.Look, begin time.Time, sorted map[string][]checkout.Call) {
+	looks, ends := make(map[string]*checkout.Look), make(map[string][]uint64)
+	calls := make(map[string][]checkout.Call)
+	for _, c := range all {
+		if !c.Ended.After(begin) {
+			continue
+		}
+		seen := make(map[string]bool)
+		for _, dir := range c.dirs {
+			l := at(dir)
+			if l.Git == "" || seen[l.Git] {
+				continue
+			}
+			seen[l.Git], looks[l.Git] = true, l
+			if c.Command != "" {
+				sorted[l.Git] = append(sorted[l.Git], c.Call)
+			}
+			calls[l.Git], ends[l.Git] = append(calls[l.Git], c.Call), append(ends[l.Git], c.end)
+		}
+	}
+	for git, l := range looks {
+		for i, made := range l.Commits(w.noted(l), calls[git]) {
+			for _, id := range made {
+				w.Commits[ends[git][i]] = hook.Union(w.Commits[ends[git][i]], []string{id})
+			}
+		}
+	}
 }
