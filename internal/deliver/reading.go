@@ -294,7 +294,7 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		}
 	}
 	if len(due) > 0 {
-		p.locate(ctx, s, due, now)
+		p.locate(ctx, s, due)
 	}
 	for _, r := range due {
 		run := p.prepare(r, tr)

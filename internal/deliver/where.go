@@ -85,13 +85,13 @@ func readWhereabouts(s *spool.Session) (w whereabouts, err error) {
 	return w, err
 }
 
-// locate finds out what was checked out during runs, unless that was noted when they were
-// delivered before.
-func (p *reading) locate(ctx context.Context, s *spool.Session, due []*otelmap.Run, now time.Time) {
+// locate finds out what was checked out up to the newest event, unless that was noted when it
+// was delivered before.
+func (p *reading) locate(ctx context.Context, s *spool.Session, due []*otelmap.Run) {
 	if p.Look == nil || len(p.worked.moves) == 0 {
 		return
 	}
-	w, err := p.look(ctx, s, due, now)
+	w, err := p.look(ctx, s, due)
 	if err != nil {
 		p.logf("session %q of %s: what was checked out is not noted: %v", p.session, p.host, err)
 	}
@@ -104,10 +104,17 @@ func (w *whereabouts) tell(b *otelmap.Builder) {
 	b.In(w.Checkouts, w.Commits)
 }
 
-func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run, now time.Time) (whereabouts, error) {
-	noted := func(w *whereabouts) bool {
-		return !slices.ContainsFunc(due, func(r *otelmap.Run) bool { return r.EndedAt.After(w.Until) }) && !w.Until.After(now.Add(clockStep))
+func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run) (whereabouts, error) {
+	now, newest := p.at, p.last.At()
+	if !p.more {
+		now = p.Now()
 	}
+	for _, r := range due {
+		if r.EndedAt.After(newest) {
+			newest = r.EndedAt
+		}
+	}
+	noted := func(w *whereabouts) bool { return !newest.After(w.Until) && !w.Until.After(p.Now().Add(clockStep)) }
 	if w, err := readWhereabouts(s); err != nil || noted(&w) {
 		return w, err
 	}
@@ -120,7 +127,7 @@ func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run
 	if err != nil || noted(&w) {
 		return w, err
 	}
-	if w.Until.After(now.Add(clockStep)) { // the clock was set back: its times mean nothing
+	if w.Until.After(p.Now().Add(clockStep)) { // the clock was set back: its times mean nothing
 		w = whereabouts{Commits: w.Commits, Checkouts: hook.Checkouts{{Unknown: true}}}
 	}
 	w.add(p.Look, &p.worked, p.begun, now)
@@ -137,8 +144,8 @@ func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begu
 	if w.Commits == nil {
 		w.Commits = make(map[uint64][]string)
 	}
-	if begun.Before(w.Until) {
-		begun = w.Until
+	if !begun.After(w.Until) {
+		begun = w.Until.Add(1)
 	}
 	looks := make(map[string]*checkout.Look)
 	at := func(dir string) *checkout.Look {
@@ -183,7 +190,7 @@ func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begu
 		}
 	}
 	for agent := range agents {
-		w.Checkouts.Add(hook.Checkout{At: now, Agent: agent, Unknown: true})
+		w.Checkouts.Add(hook.Checkout{At: now.Add(1), Agent: agent, Unknown: true})
 	}
 	for _, l := range looks {
 		w.Notes = slices.DeleteFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git })
@@ -228,7 +235,7 @@ func (w *whereabouts) commits(all []gitCall, at func(dir string) *checkout.Look,
 	looks, ends := make(map[string]*checkout.Look), make(map[string][]uint64)
 	calls := make(map[string][]checkout.Call)
 	for _, c := range all {
-		if !c.Ended.After(begin) {
+		if c.Ended.Before(begin) {
 			continue
 		}
 		seen := make(map[string]bool)

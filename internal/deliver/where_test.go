@@ -14,9 +14,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/checkout"
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
-	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
 )
 
@@ -141,23 +139,6 @@ func TestSubagentReturnsToTheLead(t *testing.T) {
 	for ago, want := range map[int]string{6: "of /t", 4: "of /w"} {
 		if c := l.at(key, "a1", b.clock.Now().Add(-time.Duration(ago)*time.Minute)); c.Repository.Branch != want {
 			t.Errorf("%d minutes ago: got %+v, want %s", ago, c, want)
-		}
-	}
-}
-
-// TestLateEventsKeepTheBranch sends a run again for an event that came late, without a new run.
-func TestLateEventsKeepTheBranch(t *testing.T) {
-	b := newBench(t)
-	l, to := newLooked(b), &memory{}
-	// An open turn before it keeps the run behind the position.
-	b.append(turn("p0")[0], said("SubagentStart", "p0", `"agent_id":"a1","agent_type":"Explore"`), turn("p0")[3])
-	b.clock.Advance(time.Minute)
-	recs := turn("p1")
-	l.deliver(to, recs[0], recs[1], recs[3])
-	l.deliver(to, recs[2])
-	for _, span := range to.spans {
-		if a := span.GetAttributes(); otlp.Text(a, otelmap.KeyOperation) == otelmap.OpInvokeAgent && otlp.Text(a, otelmap.KeyBranch) != "main" {
-			t.Errorf("a root has the branch %q, want main: %v", otlp.Text(a, otelmap.KeyBranch), span)
 		}
 	}
 }
