@@ -191,6 +191,8 @@ var stays = sync.OnceValue(func() *regexp.Regexp {
 // is empty if no branch was checked out.
 type move struct {
 	from, to string
+	// back reports that the move is to what was checked out before from.
+	back bool
 	// verbs are the commands of git that make it.
 	verbs []string
 }
@@ -211,7 +213,10 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 	default:
 		text, branch = text[n.Size-start:], n.Branch
 	}
-	_, before, _ := strings.Cut(lastOf(l.Log[:len(l.Log)-len(text)]), " ")
+	earlier := l.Log[:len(l.Log)-len(text)]
+	_, before, _ := strings.Cut(lastOf(earlier), " ")
+	_, left, _ := strings.Cut(earlier[max(0, strings.LastIndex(earlier, moving)):], moving)
+	left, _, _ = strings.Cut(left, " ")
 	for entry := range strings.Lines(text) {
 		was, to, _ := strings.Cut(entry, " ")
 		if before != "" && !strings.HasPrefix(before, was+" ") {
@@ -220,9 +225,9 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 		before = to
 		_, message, _ := strings.Cut(strings.TrimSuffix(entry, "\n"), "\t")
 		m, ok := move{}, true
-		if what, moved := strings.CutPrefix(message, "checkout: moving from "); moved {
+		if what, moved := strings.CutPrefix(message, moving); moved {
 			m.from, m.to, ok = strings.Cut(what, " to ")
-			m.verbs = []string{"checkout", "switch"}
+			m.verbs, m.back, left = []string{"checkout", "switch"}, m.to == left, m.from
 		} else if what, renamed := strings.CutPrefix(message, "Branch: renamed refs/heads/"); renamed {
 			m.verbs = []string{"branch"}
 			m.from, m.to, ok = strings.Cut(what, " to refs/heads/")
@@ -230,7 +235,7 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 				continue // a renaming has two entries
 			}
 		} else if _, returned, is := strings.Cut(message, "): returning to refs/heads/"); is {
-			m = move{returned, returned, []string{"rebase"}}
+			m = move{from: returned, to: returned, verbs: []string{"rebase"}}
 		} else if stays().MatchString(message) {
 			continue
 		} else {
@@ -252,6 +257,9 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 	return moves, branch == l.Repository.Branch || branch == unnamed || l.Repository.Branch == ""
 }
 
+// moving begins the message of an entry that a checkout made.
+const moving = "checkout: moving from "
+
 // noCommit begins the first entry of a log.
 const noCommit = "0000000000000000000000000000000000000000 "
 
@@ -271,14 +279,17 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 	var made []*Call
 	moves, ok := l.since(n)
 	// If HEAD was written and its log was not, its time is not that of the last move.
-	ok = ok && len(moves) > 0 && !l.Logged.Add(tick).Before(l.Moved)
+	ok = ok && !l.Logged.Add(tick).Before(l.Moved)
+	// Commits write HEAD where no branch is checked out.
+	stayed := ok && len(moves) == 0 && n != nil && n.Branch == "" && l.Repository.Branch == ""
+	ok = ok && len(moves) > 0
 	if ok && len(moves) > 1 {
 		made, ok = by(slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) }), moves, l.Moved)
 	}
 	switch {
 	case l.Git == "" || l.Unknown:
 		return hook.Checkouts{{At: begin, Repository: l.Repository, Unknown: l.Unknown}}
-	case !l.Moved.Add(tick).After(begin):
+	case stayed, !l.Moved.Add(tick).After(begin):
 		add(begin, l.Repository.Branch, true)
 	case l.Moved.After(end):
 		if ok && len(moves) == 1 {
@@ -340,6 +351,6 @@ func by(calls []Call, moves []move, last time.Time) (made []*Call, ok bool) {
 func (m *move) named(words []string) bool {
 	return slices.ContainsFunc(m.verbs, func(verb string) bool {
 		i := slices.Index(words, verb)
-		return i > 0 && (verb == "rebase" || slices.Contains(words[i:], m.to))
+		return i > 0 && (verb == "rebase" || slices.Contains(words[i:], m.to) || m.back && slices.Contains(words[i:], "-"))
 	})
 }
