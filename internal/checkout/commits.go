@@ -49,21 +49,9 @@ func (l *Look) Commits(n *Note, calls []Call) [][]string {
 		if len(words) < 4 || commit(words[1]) == "" {
 			continue
 		}
-		id, seconds := words[1], words[len(words)-2]
+		id := words[1]
 		what, subject, _ := strings.Cut(message, ": ")
-		byPrint, bySubject := -1, -1
-		for i := range calls {
-			c := &calls[i]
-			switch at, err := strconv.ParseInt(seconds, 10, 64); {
-			case err != nil || at < c.Begun.Unix() || at > c.Ended.Unix():
-			case byPrint < 0 && slices.ContainsFunc(c.Printed, func(short string) bool { return strings.HasPrefix(id, short) }):
-				byPrint = i
-			case c.commits(subject) && bySubject >= 0:
-				bySubject = len(calls) // two
-			case c.commits(subject):
-				bySubject = i
-			}
-		}
+		byPrint, bySubject := makers(calls, id, subject, words[len(words)-2])
 		if byPrint >= 0 {
 			if !slices.Contains(made[byPrint], id) {
 				made[byPrint] = append(made[byPrint], id)
@@ -73,11 +61,37 @@ func (l *Look) Commits(n *Note, calls []Call) [][]string {
 		}
 	}
 	for subject, by := range subjects {
-		if i := by[0]; len(by) == 1 && i >= 0 && i < len(calls) && len(made[i]) == 0 {
+		if i := by[0]; len(by) == 1 && i >= 0 && len(made[i]) == 0 {
 			made[i] = []string{ids[subject]}
 		}
 	}
 	return made
+}
+
+// makers returns the calls that may have made a commit at a time, which is in seconds: the first
+// one that printed it, and the only one whose command has its subject, -1 for none.
+func makers(calls []Call, id, subject, seconds string) (byPrint, bySubject int) {
+	byPrint, bySubject = -1, -1
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return byPrint, bySubject
+	}
+	several := false
+	for i := range calls {
+		c := &calls[i]
+		switch {
+		case at < c.Begun.Unix() || at > c.Ended.Unix():
+		case byPrint < 0 && slices.ContainsFunc(c.Printed, func(short string) bool { return strings.HasPrefix(id, short) }):
+			byPrint = i
+		case c.commits(subject):
+			several = several || bySubject >= 0
+			bySubject = i
+		}
+	}
+	if several {
+		bySubject = -1
+	}
+	return byPrint, bySubject
 }
 
 // commits reports that the call's command line, if it succeeds, makes a commit with a subject.

@@ -58,9 +58,6 @@ type Call struct {
 	Printed []string
 }
 
-// Same reports that two looks are of the same worktree, or both of none.
-func (l *Look) Same(other *Look) bool { return l.Git == other.Git && l.Unknown == other.Unknown }
-
 // At looks at the worktree that a folder belongs to.
 func At(dir string) *Look {
 	l := &Look{Unknown: true}
@@ -91,11 +88,13 @@ func At(dir string) *Look {
 		return l
 	}
 	l.Git, l.Moved = git, changed(info)
-	if ref, ok := strings.CutPrefix(text, "ref: "); !ok {
+	ref, named := strings.CutPrefix(text, "ref: ")
+	if !named {
 		l.Repository.Revision = commit(text)
-		of := line(filepath.Join(git, "rebase-merge", "head-name"))
-		l.Repository.Branch = branch(cmp.Or(of, line(filepath.Join(git, "rebase-apply", "head-name")))) // which the rebase will move
-	} else if l.Repository.Branch = branch(ref); l.Repository.Branch != "" {
+		ref = cmp.Or(line(filepath.Join(git, "rebase-merge", "head-name")), line(filepath.Join(git, "rebase-apply", "head-name"))) // which the rebase will move
+	}
+	l.Repository.Branch = branch(ref)
+	if named && l.Repository.Branch != "" {
 		l.Repository.Revision = revision(common, ref)
 	}
 	l.Unknown = l.Repository.Branch == "" && l.Repository.Revision == ""
@@ -276,16 +275,8 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 		add(begin, "", false)
 		begin = n.Moved.Add(tick)
 	}
-	var made []*Call
-	moves, ok := l.since(n)
-	// If HEAD was written and its log was not, its time is not that of the last move.
-	ok = ok && !l.Logged.Add(tick).Before(l.Moved)
-	// Commits write HEAD where no branch is checked out.
-	stayed := ok && len(moves) == 0 && n != nil && n.Branch == "" && l.Repository.Branch == ""
-	ok = ok && len(moves) > 0
-	if ok && len(moves) > 1 {
-		made, ok = by(slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) }), moves, l.Moved)
-	}
+	moves, made, stayed := l.moves(n, begin, calls)
+	ok := len(moves) > 0
 	switch {
 	case l.Git == "" || l.Unknown:
 		return hook.Checkouts{{At: begin, Repository: l.Repository, Unknown: l.Unknown}}
@@ -318,14 +309,31 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 		add(l.Moved, "", false)
 		add(l.Moved.Add(tick), l.Repository.Branch, true)
 	}
-	if last := out[len(out)-1]; !l.Logged.IsZero() && !l.Logged.After(end) && l.Repository.Revision != "" {
-		last.Repository.Revision = l.Repository.Revision
+	if last := &out[len(out)-1]; !l.Logged.IsZero() && !l.Logged.After(end) && l.Repository.Revision != "" {
 		if l.Logged.After(last.At) {
-			last.At, out = l.Logged, append(out, last)
+			out = append(out, *last)
+			last = &out[len(out)-1]
+			last.At = l.Logged
 		}
-		out[len(out)-1] = last
+		last.Repository.Revision = l.Repository.Revision
 	}
 	return out
+}
+
+// moves returns the moves since a note, and for each of several the call that made it; none if
+// that is in doubt. stayed reports that there are none though HEAD was written, as commits do
+// where no branch is checked out.
+func (l *Look) moves(n *Note, begin time.Time, calls []Call) (moves []move, made []*Call, stayed bool) {
+	moves, ok := l.since(n)
+	// If HEAD was written and its log was not, its time is not that of the last move.
+	ok = ok && !l.Logged.Add(tick).Before(l.Moved)
+	if ok && len(moves) > 1 {
+		made, ok = by(slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) }), moves, l.Moved)
+	}
+	if !ok {
+		return nil, nil, false
+	}
+	return moves, made, len(moves) == 0 && n != nil && n.Branch == "" && l.Repository.Branch == ""
 }
 
 // by returns for each move the call that made it. Each must be named by a command of a call, in

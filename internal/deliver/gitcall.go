@@ -12,16 +12,16 @@ import (
 
 // gitCall is a call that ran commands of git or printed commits.
 type gitCall struct {
-	checkout.Call
+	call checkout.Call
 	// end is the hash of the event of the call's end.
 	end uint64
 	// dirs are the folders that the command may have worked in. It is certainly the only one
-	// if Call.Command is not empty.
+	// if call.Command is not empty.
 	dirs []string
 }
 
-// maxCommand is the longest command that is searched for those of git, in bytes, and maxDirs how
-// many folders it may name.
+// maxCommand is how much of a command is searched for those of git, in bytes, and maxDirs how many
+// folders it may name.
 const (
 	maxCommand = 4 << 10
 	maxDirs    = 4
@@ -61,21 +61,20 @@ func (c *gitCall) place(cwd, input string) {
 		if strings.ContainsAny(dir, "$`%*?~") || dir == "-" {
 			return // only the shell knows
 		}
-		if dir = inFolder(cwd, dir); text[m[2]:m[3]] == "cd" {
-			cwd = dir
+		c.dirs = append(c.dirs, inFolder(cwd, dir))
+		if text[m[2]:m[3]] == "cd" {
+			cwd = inFolder(cwd, dir)
 		}
-		c.dirs = append(c.dirs, dir)
 	}
 	rest := text
 	if len(found) == 1 && found[0][0] == 0 {
-		rest = text[found[0][5]:]
-		if after := strings.TrimLeft(rest, " "); text[0] == 'c' && !strings.HasPrefix(after, "&&") && !strings.HasPrefix(after, ";") || text[0] == 'g' && strings.Contains(rest, "git") {
+		rest = strings.TrimLeft(text[found[0][5]:], " ")
+		if text[0] == 'c' && !strings.HasPrefix(rest, "&&") || text[0] == 'g' && strings.Contains(rest, "git") {
 			return
 		}
-		rest = strings.TrimLeft(rest, " ;&")
 	}
-	if !elsewhere().MatchString(rest) {
-		c.Command, c.dirs = text, c.dirs[len(c.dirs)-1:]
+	if len(text) < maxCommand && !elsewhere().MatchString(rest) {
+		c.call.Command, c.dirs = text, c.dirs[len(c.dirs)-1:]
 	}
 }
 

@@ -207,9 +207,7 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		if p.forgotten[root] {
 			p.gone[id] = true
 		}
-		if begun := r.Begun(); !p.st.Done[id] && begun.Before(p.begun) {
-			p.begun = begun
-		}
+		p.begins(r)
 		p.lateDone = p.lateDone || p.st.Done[id] && p.st.Read > 0 && r.Last >= p.st.Read && r.Since(p.st.Read)
 		switch {
 		case p.st.Done[id] || r.Repeated || !r.Ended || p.gone[id]:
@@ -223,6 +221,13 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 	}
 	p.finished = !p.more && p.builder.Finished(now)
 	return due
+}
+
+// begins notes when the first run began that is to be sent now or later.
+func (p *reading) begins(r *otelmap.Run) {
+	if begun := r.Begun(); !p.st.Done[r.ID.String()] && begun.Before(p.begun) {
+		p.begun = begun
+	}
 }
 
 // settle notes that a run settles for some time yet. Runs that have settled wait for none,

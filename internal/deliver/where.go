@@ -66,7 +66,7 @@ func (w *worked) note(e *hook.Event) {
 			begun = hook.Move{At: e.At(), Cwd: e.Cwd}
 		}
 		if e.Tool.Status == hook.ToolOK {
-			c := gitCall{Call: checkout.Call{Begun: begun.At, Ended: e.At(), Printed: printed}, end: e.Hash}
+			c := gitCall{call: checkout.Call{Begun: begun.At, Ended: e.At(), Printed: printed}, end: e.Hash}
 			c.place(begun.Cwd, e.Tool.Input)
 			w.calls = append(w.calls, c)
 		}
@@ -141,42 +141,35 @@ func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run
 // add looks at the worktrees in which agents have worked since a time. From now on nothing is
 // known, until it is looked at again.
 func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begun, now time.Time) {
-	if w.Commits == nil {
-		w.Commits = make(map[uint64][]string)
-	}
 	if !begun.After(w.Until) {
 		begun = w.Until.Add(1)
 	}
 	looks := make(map[string]*checkout.Look)
 	at := func(dir string) *checkout.Look {
-		if looks[dir] == nil {
-			looks[dir] = look(dir)
+		l := looks[dir]
+		if l == nil {
+			l = look(dir)
+			for _, other := range looks {
+				if l.Git != "" && l.Git == other.Git {
+					l = other
+				}
+			}
+			looks[dir] = l
 		}
-		return looks[dir]
+		return l
 	}
-	calls := make(map[string][]checkout.Call) // by worktree
-	w.commits(of.calls, at, begun, calls)
+	calls := w.commits(of.calls, at, begun)
 	moves := slices.Clone(of.moves)
 	slices.SortStableFunc(moves, hook.Move.Compare)
-	lead := make(map[string]bool) // the worktrees of the lead agent
-	agents := make(map[string]bool)
+	lead, agents := make(map[string]bool), make(map[string]bool) // the lead agent's worktrees, and who was looked at
 	for i := 0; i < len(moves); {
-		first, l := i, at(moves[i].Cwd)
-		for i++; i < len(moves) && moves[i].Agent == moves[first].Agent && at(moves[i].Cwd).Same(l); i++ {
+		first, l, agent := i, at(moves[i].Cwd), moves[i].Agent
+		for i++; i < len(moves) && moves[i].Agent == agent && at(moves[i].Cwd) == l; i++ {
 		}
-		from, to, agent := begun, now, moves[first].Agent
-		if first > 0 && moves[first-1].Agent == agent && moves[first].At.After(from) {
-			from = moves[first].At
-		}
-		if i < len(moves) && moves[i].Agent == agent && moves[i].At.Before(to) {
-			to = moves[i].At
-		}
-		if agent == "" {
-			lead[l.Git] = true
-		}
-		ofLead := agent != "" && len(lead) == 1 && lead[l.Git] && !slices.ContainsFunc(w.Checkouts, func(c hook.Checkout) bool { return c.Agent == agent })
-		if to.Before(from) || ofLead {
-			continue
+		lead[l.Git] = lead[l.Git] || agent == ""
+		from, to := period(moves, first, i, begun, now)
+		if to.Before(from) || agent != "" && len(lead) == 1 && lead[l.Git] && w.last(agent) < 0 {
+			continue // before that, or where the lead agent works
 		}
 		note := w.noted(l)
 		found := l.During(note, from, to, calls[l.Git])
@@ -201,6 +194,18 @@ func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begu
 	w.Version, w.Until, w.Notes = 1, now, w.Notes[max(0, len(w.Notes)-maxNotes):]
 }
 
+// period returns the part from one time to another in which an agent worked where the moves from
+// first to next took it.
+func period(moves hook.Moves, first, next int, from, to time.Time) (time.Time, time.Time) {
+	if first > 0 && moves[first-1].Agent == moves[first].Agent && moves[first].At.After(from) {
+		from = moves[first].At
+	}
+	if next < len(moves) && moves[next].Agent == moves[first].Agent && moves[next].At.Before(to) {
+		to = moves[next].At
+	}
+	return from, to
+}
+
 // noted returns the note of a worktree, nil if there is none.
 func (w *whereabouts) noted(l *checkout.Look) *checkout.Note {
 	if n := slices.IndexFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git }); n >= 0 {
@@ -209,53 +214,57 @@ func (w *whereabouts) noted(l *checkout.Look) *checkout.Note {
 	return nil
 }
 
+// last returns the place of an agent's last checkout, -1 if it has none.
+func (w *whereabouts) last(agent string) int {
+	for i, c := range slices.Backward(w.Checkouts) {
+		if c.Agent == agent {
+			return i
+		}
+	}
+	return -1
+}
+
 // bridge takes back that nothing is known of an agent since the last look if what was found then
 // is found again.
 func (w *whereabouts) bridge(agent string, found hook.Checkout) {
-	ofAgent := func(list hook.Checkouts) int {
-		for i, c := range slices.Backward(list) {
-			if c.Agent == agent {
-				return i
-			}
+	if i := w.last(agent); i >= 0 && w.Checkouts[i].Unknown && !found.Unknown {
+		doubt := w.Checkouts[i]
+		w.Checkouts = slices.Delete(w.Checkouts, i, i+1)
+		if before := w.last(agent); before < 0 || w.Checkouts[before].Repository != found.Repository {
+			w.Checkouts = append(w.Checkouts, doubt)
 		}
-		return -1
-	}
-	doubt := ofAgent(w.Checkouts)
-	if doubt < 0 || !w.Checkouts[doubt].Unknown || found.Unknown {
-		return
-	}
-	if before := ofAgent(w.Checkouts[:doubt]); before >= 0 && w.Checkouts[before].Repository == found.Repository {
-		w.Checkouts = slices.Delete(w.Checkouts, doubt, doubt+1)
 	}
 }
 
-// commits notes those that calls made which ended after a time, and sorts the calls by the
+// commits notes those that calls made which ended after a time. It returns the calls by the
 // worktrees that they certainly worked in.
-func (w *whereabouts) commits(all []gitCall, at func(dir string) *checkout.Look, begin time.Time, sorted map[string][]checkout.Call) {
-	looks, ends := make(map[string]*checkout.Look), make(map[string][]uint64)
-	calls := make(map[string][]checkout.Call)
+func (w *whereabouts) commits(all []gitCall, at func(dir string) *checkout.Look, begun time.Time) map[string][]checkout.Call {
+	if w.Commits == nil {
+		w.Commits = make(map[uint64][]string)
+	}
+	looks, certain := make(map[*checkout.Look][]gitCall), make(map[string][]checkout.Call)
 	for _, c := range all {
-		if c.Ended.Before(begin) {
+		if c.call.Ended.Before(begun) {
 			continue
 		}
-		seen := make(map[string]bool)
 		for _, dir := range c.dirs {
 			l := at(dir)
-			if l.Git == "" || seen[l.Git] {
-				continue
-			}
-			seen[l.Git], looks[l.Git] = true, l
-			if c.Command != "" {
-				sorted[l.Git] = append(sorted[l.Git], c.Call)
-			}
-			calls[l.Git], ends[l.Git] = append(calls[l.Git], c.Call), append(ends[l.Git], c.end)
-		}
-	}
-	for git, l := range looks {
-		for i, made := range l.Commits(w.noted(l), calls[git]) {
-			for _, id := range made {
-				w.Commits[ends[git][i]] = hook.Union(w.Commits[ends[git][i]], []string{id})
+			looks[l] = append(looks[l], c)
+			if c.call.Command != "" {
+				certain[l.Git] = append(certain[l.Git], c.call)
 			}
 		}
 	}
+	for l, of := range looks {
+		calls := make([]checkout.Call, len(of))
+		for i, c := range of {
+			calls[i] = c.call
+		}
+		for i, made := range l.Commits(w.noted(l), calls) {
+			if len(made) > 0 {
+				w.Commits[of[i].end] = hook.Union(w.Commits[of[i].end], made)
+			}
+		}
+	}
+	return certain
 }
