@@ -275,12 +275,17 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 		add(begin, "", false)
 		begin = n.Moved.Add(tick)
 	}
-	moves, made, stayed := l.moves(n, begin, calls)
+	unmoved := !l.Moved.Add(tick).After(begin)
+	var moves []move
+	var made []*Call
+	if !unmoved {
+		moves, made, unmoved = l.moves(n, begin, calls)
+	}
 	ok := len(moves) > 0
 	switch {
 	case l.Git == "" || l.Unknown:
 		return hook.Checkouts{{At: begin, Repository: l.Repository, Unknown: l.Unknown}}
-	case stayed, !l.Moved.Add(tick).After(begin):
+	case unmoved:
 		add(begin, l.Repository.Branch, true)
 	case l.Moved.After(end):
 		if ok && len(moves) == 1 {

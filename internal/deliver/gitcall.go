@@ -3,6 +3,7 @@ package deliver
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,16 +28,15 @@ const (
 	maxDirs    = 4
 )
 
-// goes matches what takes a command, or git, to another folder, and elsewhere what does so in a
-// way that only the shell knows.
-var (
-	goes = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?:^|[\s;&|(])(cd|git +-C) +("[^"]*"|'[^']*'|[^\s;&|()"']+)`)
-	})
-	elsewhere = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\b(?:cd|pushd|popd|chdir|env|ssh|docker)\s|\bGIT_|--git-dir|--work-tree|\s-C`)
-	})
-)
+// goes matches what takes a command, or git, to another folder.
+var goes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[\s;&|(])(cd|git +-C) +("[^"]*"|'[^']*'|[^\s;&|()"']+)`)
+})
+
+// elsewhere reports that commands may work in a folder that only the shell knows.
+func elsewhere(text string) bool {
+	return slices.ContainsFunc([]string{"cd ", "cd\t", "pushd", "popd", "chdir", "env ", "ssh ", "docker ", "GIT_", "--git-dir", "--work-tree", " -C"}, func(s string) bool { return strings.Contains(text, s) })
+}
 
 // place notes the command in a call's input, and where it works that is called in a folder.
 func (c *gitCall) place(cwd, input string) {
@@ -55,7 +55,10 @@ func (c *gitCall) place(cwd, input string) {
 	text := strings.TrimSpace(strings.Join(commands, "\n"))
 	text = text[:min(len(text), maxCommand)]
 	c.dirs = []string{cwd}
-	found := goes().FindAllStringSubmatchIndex(text, maxDirs)
+	var found [][]int
+	if elsewhere(text) {
+		found = goes().FindAllStringSubmatchIndex(text, maxDirs)
+	}
 	for _, m := range found {
 		dir := strings.Trim(text[m[4]:m[5]], `"'`)
 		if strings.ContainsAny(dir, "$`%*?~") || dir == "-" {
@@ -73,7 +76,7 @@ func (c *gitCall) place(cwd, input string) {
 			return
 		}
 	}
-	if len(text) < maxCommand && !elsewhere().MatchString(rest) {
+	if len(text) < maxCommand && !elsewhere(rest) {
 		c.call.Command, c.dirs = text, c.dirs[len(c.dirs)-1:]
 	}
 }
