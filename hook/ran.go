@@ -14,11 +14,13 @@ type Ran struct {
 }
 
 // What is noted: the time of the first run, the agents whose hooks another program ran, its
-// version, and for each event that was not stored, or is not understood, its name.
+// version, and for each event that was not stored, since its program is not recorded or since it
+// names no folder while some are private, or that is not understood, its name.
 const (
 	RanFirst   = "first"
 	RanFor     = "for"
 	RanVersion = "version"
 	RanLeft    = "left"
+	RanNowhere = "nowhere"
 	RanUnknown = "unknown"
 )

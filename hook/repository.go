@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// KeyRun is the attribute of a resource that has the id of a `hookspan run`.
-const KeyRun = "hookspan.run.id"
-
 // Repository is a version-controlled folder. Every field may be empty.
 type Repository struct {
 	// Name is the last part of URL, URL the address in a browser, without credentials,

@@ -102,8 +102,11 @@ func (j *joined) joinCalls(a *actor, t *results) {
 		by := j.actor(c.agent())
 		by.add(c)
 		parent := by.span
-		if c.within != nil {
+		switch {
+		case c.within != nil:
 			parent = c.within.span
+		case !parent.IsValid():
+			parent = a.span // the agent that made it is of another run
 		}
 		j.plan(c.span, parent, c.start.Time(), c.end.Time(), func() *tracepb.Span { return j.toolMessage(c) })
 		if c.script() {

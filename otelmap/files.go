@@ -167,6 +167,8 @@ type places struct {
 	// turn, agents the runs of each subagent.
 	all, turnless timeline
 	turns, agents map[string]*timeline
+	// since is from when on entries without a turn belong to a run.
+	since map[*Run]instant
 	// reported are the runs in which hooks reported a call, nil for several.
 	reported map[callKey]*Run
 	asked    map[callKey][]asking // as in files
@@ -185,7 +187,7 @@ func (a asking) at() time.Time { return a.end.Time() }
 
 func (b *Builder) places(prompts []hook.Prompt) *places {
 	p := &places{
-		turns: make(map[string]*timeline), agents: make(map[string]*timeline),
+		turns: make(map[string]*timeline), agents: make(map[string]*timeline), since: make(map[*Run]instant),
 		reported: make(map[callKey]*Run), asked: make(map[callKey][]asking), elsewhere: make(map[string]bool),
 	}
 	ends := make(map[string]instant)
@@ -198,7 +200,7 @@ func (b *Builder) places(prompts []hook.Prompt) *places {
 	for _, r := range b.runs {
 		at := stretch{run: r}
 		at.from, at.to = b.within(r, prompts)
-		p.all = append(p.all, at)
+		p.all, p.since[r] = append(p.all, at), at.from
 		if r.turn == "" {
 			p.turnless = append(p.turnless, at)
 		} else {
@@ -293,10 +295,17 @@ func (p *places) call(c *hook.Request) (*Run, *hook.Request) {
 // else that of its agent, turn and time. Without a turn it is the run of the request
 // that asked for the call: an agent may note the result when the run has ended.
 func (p *places) result(r *hook.ToolResult) *Run {
-	asked, known := hook.Newest(p.asked[callKey{r.Agent, r.ID}], r.At, asking.at)
-	// The id may be that of a call which no hook reported, of another run.
-	again := known && r.Turn == "" && asked.run != nil && len(p.asked[callKey{r.Agent, r.ID}]) > 1
-	if run := p.reported[callKey{r.Agent, r.ID}]; run != nil && !(again && asked.run != run) && (r.Agent != "" || r.Turn == "" || run.turn == "" || run.turn == r.Turn) {
+	key := callKey{r.Agent, r.ID}
+	asked, known := hook.Newest(p.asked[key], r.At, asking.at)
+	run := p.reported[key]
+	if known && run != nil && r.Turn == "" && len(p.asked[key]) > 1 {
+		// The id may be that of a call of another run: one that no hook reported, or of a run
+		// that is not here.
+		if asked.run != nil && asked.run != run || asked.run == nil && instantOf(r.At) < p.since[run] {
+			run = nil
+		}
+	}
+	if run != nil && (r.Agent != "" || r.Turn == "" || run.turn == "" || run.turn == r.Turn) {
 		if r.Agent == "" && run.terminal != nil && r.At.After(run.terminal.At()) {
 			return nil // what the agent noted when it had stopped is no result
 		}

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/otelmap/spanid"
 )
 
 // requests are those to the model that hooks report with the id of the response, which the
@@ -62,18 +62,23 @@ func (j *joined) joinRequests() {
 }
 
 func (j *joined) addReported() {
-	known := make(map[callKey]*hook.Request)
+	known := make(map[callKey][]*hook.Request)
 	for _, c := range j.requests {
-		known[callKey{c.Agent, c.ID}] = c
+		key := callKey{c.Agent, c.ID}
+		known[key] = append(known[key], c)
 	}
+	// A response that was given the id of another has its own request.
 	join := func(c *hook.Request) {
 		key := callKey{c.Agent, c.ID}
-		if have := known[key]; have != nil {
-			have.RequestID = cmp.Or(have.RequestID, c.RequestID)
-			return
+		for _, id := range []string{c.RequestID, ""} {
+			if i := slices.IndexFunc(known[key], func(have *hook.Request) bool { return have.RequestID == id }); i >= 0 {
+				known[key][i].RequestID = c.RequestID
+				return
+			}
 		}
 		more := *c
-		more.Provider, known[key] = j.tr.Provider, &more
+		more.Provider = j.tr.Provider
+		known[key] = append(known[key], &more)
 		j.requests = append(j.requests, &more)
 	}
 	if j.run.turn != "" {
@@ -102,14 +107,14 @@ func (j *joined) chats() {
 	if i := slices.IndexFunc(j.run.items, func(it *item) bool { return it.Kind == hook.KindCompact && it.ParentAgent == "" }); i >= 0 {
 		j.compacted = j.run.items[i].At()
 	}
-	seen := make(map[string]int)
+	seen := make(map[callKey]int)
 	exchanges := make(map[string][]*exchange)
 	for _, c := range j.requests {
 		if c.Kind == hook.RequestSingle {
-			key := c.Agent + "/" + c.ID
-			key += "/" + strconv.Itoa(seen[key])
+			// A provider may give two responses one id, or none.
+			key := callKey{c.Agent, c.ID}
+			exchanges[c.Agent] = append(exchanges[c.Agent], j.chat(c, spanid.Request(c.Agent, c.ID, seen[key])))
 			seen[key]++
-			exchanges[c.Agent] = append(exchanges[c.Agent], j.chat(c, key))
 		}
 	}
 	if j.opts.Capture == CaptureNone {

@@ -75,6 +75,19 @@ func TestUnnamedCalls(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
 	}
+	// A subagent that the files do not list, as it began in another run, has no span.
+	unlisted := *files
+	unlisted.Agents = nil
+	got, _ = spans(&unlisted)
+	want = []string{
+		"invoke_agent h  below ",
+		"execute_tool read c1 below invoke_agent h",
+		"execute_tool spawn_agent c2 below invoke_agent h",
+		"execute_tool read c3 below invoke_agent h",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("spans where the subagent is not listed (-want +got):\n%s", diff)
+	}
 	// Without the files the same calls have the same ids, at one level.
 	got, alone := spans(nil)
 	if len(got) != 4 {

@@ -352,3 +352,29 @@ func TestRequestBeginsBeforeTheCallsOfASubagent(t *testing.T) {
 		})
 	}
 }
+
+// TestResultIsNotOfALaterCallWithItsID has a model that numbers its calls anew in each reply,
+// and a session of which the run before has been delivered: what that run's requests asked for
+// is not of the next one, which has a call with the id.
+func TestResultIsNotOfALaterCallWithItsID(t *testing.T) {
+	first := []hook.Event{ev(0, hook.KindRunStart), tool(2, hook.KindToolStart, "Bash", "call_0"), tool(3, hook.KindToolEnd, "Bash", "call_0"), ev(10, hook.KindRunComplete)}
+	next := []hook.Event{prompt(20, "next"), tool(22, hook.KindToolStart, "Bash", "call_0"), tool(23, hook.KindToolEnd, "Bash", "call_0"), ev(30, hook.KindRunComplete)}
+	tr := calls(1, 4, 21)
+	for i, sec := range []float64{3, 6, 23} {
+		tr.Requests[i].ToolCallIDs = []string{"call_0"}
+		tr.ToolResults = append(tr.ToolResults, hook.ToolResult{ID: "call_0", Name: "Bash", Text: "said", At: ev(sec, 0).Time})
+	}
+	for name, b := range map[string]*Builder{
+		"after its delivery": build(Options{}, after(t, first...), logged(next...)),
+		"together":           build(Options{}, Carry{}, logged(slices.Concat(first, next)...)),
+	} {
+		runs := b.Runs(far)
+		var got []string
+		for _, s := range spansOf(b, runs[len(runs)-1], tr) {
+			got = append(got, s.Name)
+		}
+		if want := []string{"invoke_agent cline", "chat m", "execute_tool Bash"}; !slices.Equal(got, want) {
+			t.Errorf("%s: the next run has %q, want %q", name, got, want)
+		}
+	}
+}

@@ -83,7 +83,11 @@ func flushSessions(a *app, cmd *cobra.Command, f flushFlags) error {
 }
 
 func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error {
-	p, err := a.setup().Open(ctx)
+	setup := a.setup()
+	if f.detached && setup.SpoolGone() {
+		return nil // To open it would make the folders anew.
+	}
+	p, err := setup.Open(ctx)
 	if err != nil {
 		a.log.Line("flush: " + err.Error())
 		return err

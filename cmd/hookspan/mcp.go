@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -12,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/traces/mcp"
 	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/otelmap"
 )
 
 func mcpCmd(a *app) *cobra.Command {
@@ -49,7 +54,12 @@ hookspan writes no agent's settings for this. These commands do, into these file
 		if err != nil {
 			return err
 		}
-		return s.Run(cmd.Context(), &sdk.StdioTransport{})
+		// A question reads the sums of each task, which needs little memory at once.
+		defer debug.SetGCPercent(debug.SetGCPercent(400))
+		if err := s.Run(cmd.Context(), &sdk.StdioTransport{}); err != nil {
+			return fmt.Errorf("mcp: the agent's input: %w", err)
+		}
+		return nil
 	}
 	return cmd
 }
@@ -57,20 +67,19 @@ hookspan writes no agent's settings for this. These commands do, into these file
 // scope selects the tasks of the working folder's repository with its worktrees, or of the folder
 // that is named.
 func (a *app) scope(cmd *cobra.Command, named string) (f store.Filter, err error) {
-	start := named
-	if named == "" {
-		start = "."
-	}
-	f.Directory, f.Resolved, err = projectPath(a, cmd, start)
+	f.Directory, f.Resolved, err = projectPath(a, cmd, cmp.Or(named, "."))
 	if err != nil {
 		return f, err
 	}
-	private := []string{a.home, store.Resolved(a.home), "/"}
-	if trees := checkout.Worktrees(f.Resolved); trees != nil && !slices.Contains(private, trees[0]) {
-		f.Also = append([]string{f.Directory}, trees[1:]...)
-		f.Directory = trees[0]
-	} else if named == "" || slices.Contains(private, f.Directory) {
-		return f, hinted{fmt.Errorf("mcp: %s is in no repository, or is your home folder", f.Directory), "start it in a repository, or with --project FOLDER"}
+	everything := func(dir string) bool {
+		return dir == "/" || otelmap.Below(a.home, dir) || otelmap.Below(store.Resolved(a.home), dir)
+	}
+	if trees := checkout.Worktrees(f.Resolved); trees != nil && !everything(trees[0]) {
+		below, _ := filepath.Rel(trees[0], f.Resolved)
+		linked := strings.TrimSuffix(f.Directory, string(filepath.Separator)+below) // the repository, by a symbolic link
+		f.Directory, f.Also = trees[0], append(slices.DeleteFunc(trees[1:], everything), linked)
+	} else if named == "" || everything(f.Directory) || everything(f.Resolved) {
+		return f, hinted{fmt.Errorf("mcp: %s is in no repository, or has your home folder", f.Directory), "start it in a repository, or with --project FOLDER"}
 	}
 	return f, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/record"
@@ -54,7 +55,7 @@ does not change the exit code. It is for jobs of a CI, whose machine is gone aft
 func runCommand(ctx context.Context, a *app, args []string, wait time.Duration, quiet bool) error {
 	outer, environ := record.Variable(a.environ, record.RunVariable)
 	dir, _ := os.Getwd()
-	run := pipeline.CommandRun{ID: strings.TrimPrefix(outer+"."+newID(), "."), Began: a.now(), Dir: dir}
+	run := pipeline.CommandRun{ID: hook.RunWithin(outer, newID()), Began: a.now(), Dir: dir}
 	cmd := exec.Command(args[0], args[1:]...) //nolint:gosec,noctx // The user's command, which ends by itself.
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout.Writer, a.stderr
 	cmd.Env = append(environ, record.RunVariable+"="+run.ID)

@@ -24,11 +24,18 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 )
 
-// asVariable names the program that this test program is to be.
-const asVariable = "HOOKSPAN_TEST_AS"
+// asVariable names the program that this test program is to be, smallProgram its file.
+const (
+	asVariable   = "HOOKSPAN_TEST_AS"
+	smallProgram = "program"
+)
 
 func TestMain(m *testing.M) {
-	if as := os.Getenv(asVariable); as != "" {
+	as := os.Getenv(asVariable)
+	if as == "" && filepath.Base(os.Args[0]) == smallProgram {
+		as = "hookspan" // It has started itself, by the path of its file. Otherwise all tests would run.
+	}
+	if as != "" {
 		os.Args[0] = as
 		_ = os.Unsetenv(asVariable) // It is not for what the program starts.
 	}
@@ -75,7 +82,7 @@ func smallPrograms(t *testing.T) (dir string) {
 		"together": {"hookspan", "cline-hook", "claude-hook"}, "hookspan": {"hookspan"}, "cline-hook": {"cline-hook"},
 		"claude-hook": {"claude-hook"},
 	} {
-		program := filepath.Join(dir, folder, "program") // A program looks for others beside itself.
+		program := filepath.Join(dir, folder, smallProgram) // A program looks for others beside itself.
 		if err := os.Mkdir(filepath.Dir(program), 0o700); err != nil {
 			t.Fatal(err)
 		}

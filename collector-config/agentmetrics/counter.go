@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.uber.org/zap"
+
+	"github.com/hookspan/hookspan/otelmap/instruments"
 )
 
 // counter is the connector.
@@ -161,10 +163,10 @@ func each(td ptrace.Traces, f func(resource pcommon.Map, span ptrace.Span)) {
 // learn remembers what roots say of their traces.
 func (c *counter) learn(td ptrace.Traces) {
 	each(td, func(resource pcommon.Map, span ptrace.Span) {
-		if isRun(span) {
+		if instruments.IsRun(measured{span}) {
 			c.traces.learn(span.TraceID(), facts{
 				own:      c.own(resource, span.Attributes(), nil),
-				imported: imported(resource) || imported(span.Attributes()),
+				imported: imported(resource) || instruments.Imported(measured{span}),
 			})
 		}
 	})
@@ -176,23 +178,23 @@ func (c *counter) count(td ptrace.Traces) {
 		now = c.reported
 	}
 	each(td, func(resource pcommon.Map, span ptrace.Span) {
-		if isSet(span.Attributes(), "hookspan.test") {
-			return // of hookspan test
+		if instruments.OfTest(measured{span}) {
+			return
 		}
-		service := text(resource, "service.name")
+		service := service(resource)
 		id := spanID(span.TraceID(), span.SpanID())
 		if !c.recent.add(id) {
-			c.totals.add(now, service, nil, sample{metric: repeatedSpans, value: 1})
+			c.totals.add(now, service, nil, instruments.Sample{Instrument: instruments.RepeatedSpans, Value: 1})
 			return
 		}
 		c.unwritten = append(c.unwritten, id)
 		trace := c.traces.of(span.TraceID())
 		own := c.totals.bounded(c.own(resource, span.Attributes(), trace.own))
-		if trace.imported || imported(resource) || imported(span.Attributes()) {
-			c.totals.add(now, service, own, sample{metric: importedSpans, value: 1})
+		if trace.imported || imported(resource) || instruments.Imported(measured{span}) {
+			c.totals.add(now, service, own, instruments.Sample{Instrument: instruments.ImportedSpans, Value: 1})
 			return
 		}
-		for _, s := range samples(span) {
+		for _, s := range instruments.Samples(measured{span}) {
 			c.totals.add(now, service, own, s)
 		}
 	})
@@ -209,7 +211,7 @@ func (c *counter) own(resource, span pcommon.Map, trace []string) []string {
 		value := ""
 		switch {
 		case ok:
-			value = cut(v.AsString())
+			value = instruments.Cut(v.AsString())
 		case trace != nil:
 			value = trace[2*i+1]
 		}

@@ -9,6 +9,8 @@ import (
 
 	"go.opentelemetry.io/collector/extension/xextension/storage"
 	"go.uber.org/zap"
+
+	"github.com/hookspan/hookspan/otelmap/instruments"
 )
 
 // In the storage, the key index has an index as JSON, s/N the series of slot N as
@@ -140,8 +142,8 @@ func (t *totals) restore(slot int, b []byte) error {
 	if err := json.Unmarshal(b, &one); err != nil {
 		return err
 	}
-	m := byName(one.Metric)
-	if m == nil || len(one.Labels)%2 != 0 || len(one.Own)%2 != 0 || m.bounds != nil && len(one.Buckets) != len(m.bounds)+1 {
+	m := instruments.Named(one.Metric)
+	if m == nil || len(one.Labels)%2 != 0 || len(one.Own)%2 != 0 || m.Bounds != nil && len(one.Buckets) != len(m.Bounds)+1 {
 		return fmt.Errorf("unknown form of %q", one.Metric)
 	}
 	k := key(one.Metric, one.Service, one.Own, one.Labels)

@@ -7,6 +7,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/hookspan/hookspan/otelmap/instruments"
 )
 
 // series is the total of one combination of labels, in the form in which it is
@@ -90,20 +92,20 @@ func (t *totals) bounded(own []string) []string {
 }
 
 // add adds a sample. own are the configured labels, already bounded.
-func (t *totals) add(now time.Time, service string, own []string, s sample) {
-	m := &metrics[s.metric]
-	k := key(m.name, service, own, s.labels)
+func (t *totals) add(now time.Time, service string, own []string, s instruments.Sample) {
+	m := &instruments.Table[s.Instrument]
+	k := key(m.Name, service, own, s.Attributes)
 	one := t.byKey[k]
 	if one == nil && len(t.byKey) >= t.seriesLimit && !t.makeRoom() {
 		t.folded = true
-		service, own, s.labels = "other", nil, []string{"otel.metric.overflow", "true"}
-		k = key(m.name, service, own, s.labels)
+		service, own, s.Attributes = "other", nil, []string{instruments.Overflow, "true"}
+		k = key(m.Name, service, own, s.Attributes)
 		one = t.byKey[k]
 	}
 	if one == nil {
-		one = &series{Metric: m.name, Service: service, Own: own, Labels: s.labels, Start: now}
-		if m.bounds != nil {
-			one.Buckets = make([]uint64, len(m.bounds)+1)
+		one = &series{Metric: m.Name, Service: service, Own: own, Labels: s.Attributes, Start: now}
+		if m.Bounds != nil {
+			one.Buckets = make([]uint64, len(m.Bounds)+1)
 		}
 		t.insert(k, one)
 	}
@@ -111,10 +113,10 @@ func (t *totals) add(now time.Time, service string, own []string, s sample) {
 	if now.After(one.Last) {
 		one.Last = now
 	}
-	one.Sum += s.value
+	one.Sum += s.Value
 	one.Count++
-	if m.bounds != nil {
-		i, _ := slices.BinarySearch(m.bounds, s.value)
+	if m.Bounds != nil {
+		i, _ := slices.BinarySearch(m.Bounds, s.Value)
 		one.Buckets[i]++
 	}
 	t.touch(one)
@@ -223,7 +225,7 @@ func (t *totals) report(now time.Time, gateway string) pmetric.Metrics {
 		to, ok := points[one.Service+"\x00"+one.Metric]
 		if !ok {
 			to = scope.Metrics().AppendEmpty()
-			byName(one.Metric).describe(to)
+			describe(to, instruments.Named(one.Metric))
 			points[one.Service+"\x00"+one.Metric] = to
 		}
 		labels := one.point(to, now)
@@ -238,20 +240,11 @@ func (t *totals) report(now time.Time, gateway string) pmetric.Metrics {
 	return out
 }
 
-func byName(name string) *metric {
-	for i := range metrics {
-		if metrics[i].name == name {
-			return &metrics[i]
-		}
-	}
-	return nil
-}
-
-func (m *metric) describe(to pmetric.Metric) {
-	to.SetName(m.name)
-	to.SetDescription(m.description)
-	to.SetUnit(m.unit)
-	if m.bounds != nil {
+func describe(to pmetric.Metric, m *instruments.Instrument) {
+	to.SetName(m.Name)
+	to.SetDescription(m.Description)
+	to.SetUnit(m.Unit)
+	if m.Bounds != nil {
 		to.SetEmptyHistogram().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
 		return
 	}
@@ -263,13 +256,13 @@ func (m *metric) describe(to pmetric.Metric) {
 // point writes the total and returns its labels, which are empty.
 func (one *series) point(to pmetric.Metric, now time.Time) pcommon.Map {
 	start, at := pcommon.NewTimestampFromTime(one.Start), pcommon.NewTimestampFromTime(now)
-	if m := byName(one.Metric); m.bounds != nil {
+	if m := instruments.Named(one.Metric); m.Bounds != nil {
 		p := to.Histogram().DataPoints().AppendEmpty()
 		p.SetStartTimestamp(start)
 		p.SetTimestamp(at)
 		p.SetSum(one.Sum)
 		p.SetCount(one.Count)
-		p.ExplicitBounds().FromRaw(m.bounds)
+		p.ExplicitBounds().FromRaw(m.Bounds)
 		p.BucketCounts().FromRaw(one.Buckets)
 		return p.Attributes()
 	}

@@ -31,10 +31,7 @@ func (c *Protocol) peek(payload []byte, event string, getenv func(string) string
 			return h
 		}
 		h.Version = p.Text("cursor_version")
-		roots, _ := p.Elements("workspace_roots") // Cursor's
-		for _, root := range roots {
-			h.Dirs = append(h.Dirs, rawjson.Text(root))
-		}
+		h.Dirs = Roots(o)
 		if sender := Sender(o, getenv); sender != c.Host {
 			h.Agent = hook.WordOf(sender)
 		}
@@ -43,4 +40,17 @@ func (c *Protocol) peek(payload []byte, event string, getenv func(string) string
 	h.Kind = c.kind(p, h.Name)
 	h.RunEnds = h.Kind.Terminal() || c.Ends != nil && c.Ends(p.Object, h.Name)
 	return h
+}
+
+// Roots returns the folders of Cursor's workspace, which writes those of Windows as /c:/folder.
+func Roots(payload rawjson.Object) (folders []string) {
+	roots, _ := payload.Elements("workspace_roots")
+	for _, root := range roots {
+		folder := rawjson.Text(root)
+		if len(folder) > 2 && folder[0] == '/' && folder[2] == ':' {
+			folder = folder[1:]
+		}
+		folders = append(folders, folder)
+	}
+	return folders
 }

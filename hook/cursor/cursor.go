@@ -45,8 +45,8 @@ func kind(p rawjson.Object, name string, kind hook.Kind) hook.Kind {
 func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 	ev.Turn, ev.Model, ev.HostVersion = p.Text("generation_id"), p.Text("model"), p.Text("cursor_version")
 	ev.Time = rawjson.Instant(p.Get("timestamp"))
-	if roots, _ := p.Elements("workspace_roots"); p.Text("cwd") == "" && len(roots) > 0 {
-		ev.Cwd = rawjson.Text(roots[0])
+	if roots := claude.Roots(p); p.Text("cwd") == "" && len(roots) > 0 {
+		ev.Cwd = roots[0]
 	}
 	failure := cmp.Or(p.Text("error_message"), p.Members("error").Text("message"), p.Text("error"))
 	if t := ev.Tool; t != nil {

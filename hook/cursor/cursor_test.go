@@ -33,6 +33,14 @@ func decode(t *testing.T, members string) []hook.Event {
 	return events
 }
 
+func TestAFolderOfWindowsHasNoSlashBeforeItsDrive(t *testing.T) {
+	payload := []byte(`{"conversation_id":"c","cursor_version":"3.1","workspace_roots":["/d:/My Repos/shop"],"hook_event_name":"preToolUse"}`)
+	events, err := Decode(hook.Raw{Payload: payload})
+	if dirs := tested.Peek(payload, "").Dirs; err != nil || len(dirs) != 1 || dirs[0] != "d:/My Repos/shop" || events[0].Cwd != dirs[0] {
+		t.Errorf("%v: %q, %+v", err, dirs, events)
+	}
+}
+
 func TestCalls(t *testing.T) {
 	const call = `,"tool_name":"Shell","tool_input":{"command":"x"},"tool_use_id":"t"`
 	for members, want := range map[string]hook.Tool{

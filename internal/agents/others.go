@@ -25,11 +25,3 @@ func OtherName(short string) (name, word string) {
 	}
 	return short, ""
 }
-
-// Unsupported says what to do about a program that is not supported.
-func Unsupported(short string) string {
-	if short == hook.CopilotOrVSCode {
-		return "both write these events with the same members; hookspan install copilot records both"
-	}
-	return "hookspan does not support that agent yet; running the program does it no harm"
-}

@@ -123,6 +123,7 @@ func TestTwentyScriptsAtOnce(t *testing.T) {
 	s := New(Options{Recorder: sink, Sinks: []Sink{files}})
 	port, _ := serve(t, s)
 	h := newAgentHook(t, port)
+	h.patience = time.Minute // A slow machine must not make them give up.
 	const scripts = 20
 	var wg sync.WaitGroup
 	for i := range scripts {

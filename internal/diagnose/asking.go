@@ -13,8 +13,9 @@ import (
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
-// serverEntry is where an agent's settings, JSON or TOML, start hookspan mcp.
-var serverEntry = regexp.MustCompile(`["']([^"'\n]*hookspan(?:\.exe)?)["'][\s,]*(?:["']?args["']?\s*[:=]\s*\[\s*)?["']mcp["']`)
+// serverEntry is where an agent's settings, JSON or TOML, start hookspan mcp: by one list, or by
+// a command and its arguments, between which the entry may have other values.
+var serverEntry = regexp.MustCompile(`["']([^"'\n]*hookspan(?:\.exe)?)["'](?:[\s,]*|[^][{}]*["']?args["']?\s*[:=]\s*\[\s*)["']mcp["']`)
 
 // maxServers is the largest such file, in bytes: Claude Code's has a history, too.
 const maxServers = 64 << 20

@@ -24,6 +24,8 @@ func TestServerOf(t *testing.T) {
 		"opencode":           {hook.HostOpencode, ".config/opencode/opencode.jsonc", `{"mcp":{"hookspan":{"type":"local","command":["hookspan", "mcp"]}}}`, "", "hookspan"},
 		"opencode's JSON":    {hook.HostOpencode, ".config/opencode/opencode.json", `{"mcp":{"hookspan":{"type":"local","command":["hookspan","mcp"]}}}`, "", "hookspan"},
 		"Cline":              {hook.HostCline, ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"hookspan":{"transport":{"type":"stdio","command":"hookspan","args":["mcp"]}}}}`, "", "hookspan"},
+		"Cline CLI 2":        {hook.HostCline, ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"hookspan":{"command":"/opt/hookspan","type":"stdio","args":["mcp"]}}}`, "", "/opt/hookspan"},
+		"two servers":        {hook.HostCline, ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"a":{"command":"hookspan"},"b":{"command":"x","args":["mcp"]}}}`, "", ""},
 		"another server":     {hook.HostCline, ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"hookspan":{"command":"other","args":["mcp"]}}}`, "", ""},
 		"its hooks":          {hook.HostGemini, ".gemini/settings.json", `{"hooks":{"command":"hookspan","args":["flush"]}}`, "", ""},
 		"no file":            {hook.HostGemini, "other/x", "", "", ""},

@@ -271,7 +271,7 @@ func otherFindings(t *testing.T, out *strings.Builder) {
 		ran("cursor", 9*day, time.Hour, map[string]map[string]int{"for": ofClaude, "unknown": {"afterFileEdit": 1}}),
 		ran("droid", 30*day, 30*day, map[string]map[string]int{"for": ofClaude, "left": {"Stop": 1}}),
 		ran("old", 31*day, 30*day+1, map[string]map[string]int{"for": ofClaude, "left": {"Stop": 1}}),
-		ran("vscode", 9*day, time.Hour, map[string]map[string]int{"for": {"claude": 1, "copilot": 1}}),
+		ran("vscode", 9*day, time.Hour, map[string]map[string]int{"for": {"claude": 1, "copilot": 1}, "nowhere": {"Stop": 2}}),
 	}
 	programs := func(e *exam) {
 		e.st.addPrograms(t.Context(), l.Machine)

@@ -13,14 +13,16 @@ import (
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
-// Program is a program that has run hooks. Left counts the events that were not recorded,
-// NotUnderstood those of a kind that hookspan does not know, by name.
+// Program is a program that has run hooks. Left counts the events that were not recorded, Nowhere
+// those that were not since they name no folder and some are private, NotUnderstood those of a kind
+// that hookspan does not know, by name.
 type Program struct {
 	Agent         string         `json:"agent"`
 	Name          string         `json:"name"`
 	Version       string         `json:"version,omitempty"`
 	Recorded      bool           `json:"recorded"`
 	Left          map[string]int `json:"left,omitempty"`
+	Nowhere       map[string]int `json:"without_folder,omitempty"`
 	NotUnderstood map[string]int `json:"not_understood,omitempty"`
 	First         time.Time      `json:"first_event,omitzero"`
 	Last          time.Time      `json:"last_event,omitzero"`
@@ -38,7 +40,7 @@ func (st *Status) programRows(row func(level Level, name, text string)) {
 func (st *Status) addPrograms(ctx context.Context, m *Machine) {
 	for _, r := range m.Ran {
 		name, word := agents.OtherName(r.Agent)
-		p := Program{Agent: r.Agent, Name: name, Version: r.Latest[hook.RanVersion], Last: r.Last, Left: r.Notes[hook.RanLeft], NotUnderstood: r.Notes[hook.RanUnknown]}
+		p := Program{Agent: r.Agent, Name: name, Version: r.Latest[hook.RanVersion], Last: r.Last, Left: r.Notes[hook.RanLeft], Nowhere: r.Notes[hook.RanNowhere], NotUnderstood: r.Notes[hook.RanUnknown]}
 		p.First, _ = time.Parse(time.RFC3339, r.Latest[hook.RanFirst])
 		own := st.has(word)
 		guest := slices.ContainsFunc(hook.Guests(), func(g hook.Agent) bool { return g.Word == word })
@@ -56,14 +58,24 @@ func (st *Status) addPrograms(ctx context.Context, m *Machine) {
 		p.Text += ", last on " + p.Last.Local().Format(time.DateOnly)
 		count := func(name string, n int) string { return fmt.Sprintf("%s (%d)", name, n) }
 		switch {
+		case r.Agent == hook.CopilotOrVSCode && st.has("copilot"):
+			p.Recorded = true
+			p.Text += "; recorded from those of GitHub Copilot"
+		case r.Agent == hook.CopilotOrVSCode:
+			p.Text += "; these events are not recorded: " + joined(p.Left, count)
+			p.Hint = "both write them with the same members; hookspan install copilot records both"
 		case !p.Recorded:
 			p.Text += "; its sessions are not recorded: " + joined(p.Left, count)
 			p.Hint = "hookspan install " + word + " records them"
 			if word == "" {
-				p.Hint = agents.Unsupported(r.Agent)
+				p.Hint = "hookspan does not support that agent yet; running the program does it no harm"
 			}
 		case guest:
 			p.Text += "; recorded (not run: its events are read as published)"
+		}
+		if len(p.Nowhere) > 0 {
+			p.Text += "; without a folder, not recorded: " + joined(p.Nowhere, count)
+			p.Hint = "while HOOKSPAN_DISABLED_PROJECTS is set, an event that names no folder is not recorded"
 		}
 		if len(p.NotUnderstood) > 0 {
 			p.Text += "; not understood: " + joined(p.NotUnderstood, count)

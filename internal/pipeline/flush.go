@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -34,8 +36,15 @@ func (p *Pipeline) Flush(ctx context.Context, pass deliver.Pass) ([]deliver.Resu
 	return results, err
 }
 
+// SpoolGone reports that no folder has events, as after the home folder was removed.
+func (s *Setup) SpoolGone() bool {
+	_, err := os.Lstat(s.Config.SpoolDir())
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // Sweep delivers as hooks start it. A sweep of all sessions tries a destination
-// that does not answer again, at the stored times, for as long as it lingers.
+// that does not answer again, at the stored times, for as long as it lingers, or until
+// the spool is gone.
 func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 	all := len(sessions) == 0
 	if all {
@@ -51,6 +60,9 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 		results, err := p.Deliverer.Run(ctx, pass)
 		if err == nil {
 			err = p.sendWhatIsOwed(ctx, pass, results)
+		}
+		if p.setup.SpoolGone() {
+			return nil // A line in the log would make the folder anew.
 		}
 		if err != nil {
 			if ctx.Err() == nil {

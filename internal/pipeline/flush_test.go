@@ -1,11 +1,17 @@
 package pipeline
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/spool"
 )
 
 func TestFlushMakesTheFullTextAndKeepsTheLimit(t *testing.T) {
@@ -44,5 +50,41 @@ func TestFlushMakesTheFullTextAndKeepsTheLimit(t *testing.T) {
 	s.Config.StoreMaxBytes = 1
 	if n := flush(); n != 0 || !strings.Contains(strings.Join(log, "\n"), "HOOKSPAN_STORE_MAX_BYTES: removed 1 trace") {
 		t.Errorf("%d traces are left, log %q, want none above the limit", n, log)
+	}
+}
+
+// TestSweepEndsWhenTheSpoolIsGone removes the home folder while a sweep waits: it ends without a word, and
+// nothing is made anew.
+func TestSweepEndsWhenTheSpoolIsGone(t *testing.T) {
+	for name, sessions := range map[string][]spool.Key{"of all": nil, "of a session": {spool.SessionKey("cline", "17")}} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t)
+			s.Log = func(line string) { t.Error(line) }
+			remove := func() {
+				if err := os.RemoveAll(s.Config.StateDir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			slept := 0
+			s.Sleep = func(context.Context, time.Duration) error {
+				slept++
+				remove()
+				return nil
+			}
+			s.RemoveOld = func() error { t.Error("looks for what is old"); return nil }
+			p, err := s.Open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sessions != nil {
+				remove()
+			}
+			if err := errors.Join(p.Sweep(t.Context(), sessions), p.Close()); err != nil || slept > 1 {
+				t.Errorf("slept %d times, %v", slept, err)
+			}
+			if _, err := os.Stat(s.Config.StateDir); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the state folder: %v, want none", err)
+			}
+		})
 	}
 }

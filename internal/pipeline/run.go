@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/files/filelock"
@@ -58,15 +60,31 @@ func (s *Setup) StartRun(ctx context.Context, id string) (end func(), err error)
 	}, err
 }
 
-func (s *Setup) runFolder(id string) string {
-	return filepath.Join(s.Config.StateDir, "runs", filepath.Base(id))
+func (s *Setup) runFolder(id string) string { return filepath.Join(s.Config.StateDir, "runs", id) }
+
+// forgetKilled removes the marks of runs before and within this one that were killed: their
+// sessions are delivered.
+func (s *Setup) forgetKilled(run *CommandRun) {
+	folders, _ := os.ReadDir(s.runFolder(""))
+	for _, f := range folders {
+		info, err := f.Info()
+		if err == nil && (run.has(f.Name()) || info.ModTime().Before(run.Began)) && s.killed(f.Name()) {
+			_ = os.Remove(s.runFolder(f.Name()))
+		}
+	}
+}
+
+// marked reports whether a run has not ended, or was killed.
+func (s *Setup) marked(id string) bool {
+	_, err := os.Lstat(s.runFolder(id))
+	return hook.RunID(id) != "" && err == nil
 }
 
 // killed reports whether the process of a run has ended without its end.
 func (s *Setup) killed(id string) bool {
 	once, cancel := context.WithCancel(context.Background())
 	cancel()
-	if id == "" {
+	if hook.RunID(id) == "" {
 		return false
 	}
 	lock, err := filelock.Folder(once, s.runFolder(id))
@@ -80,7 +98,7 @@ func (s *Setup) killed(id string) bool {
 // DeliverRun delivers the sessions of a command that has ended, and those of runs that were killed,
 // until nothing waits or the context ends. Their agents have ended: so have their tasks.
 func (p *Pipeline) DeliverRun(ctx context.Context, run CommandRun) (out RunDelivered, err error) {
-	own, killed, ids, err := p.sessionsOf(run, &out)
+	own, killed, err := p.sessionsOf(run, &out)
 	if err == nil {
 		// An agent may keep variables from its hooks. The command's are those of this process.
 		out.Results, err = p.deliverEnded(ctx, deliver.Pass{Sessions: own, OtherSettings: true})
@@ -91,22 +109,30 @@ func (p *Pipeline) DeliverRun(ctx context.Context, run CommandRun) (out RunDeliv
 		if out.Results == nil {
 			out.Results = left
 		}
-		for _, id := range ids { // Those without an end have one now.
-			if err == nil {
-				_ = os.Remove(p.setup.runFolder(id))
-			}
-		}
+	}
+	if err == nil {
+		p.setup.forgetKilled(&run)
 	}
 	if p.Store == nil || err != nil {
 		return out, err
 	}
 	// What was delivered counts also after the time for it.
-	return out, p.Store.Each(context.WithoutCancel(ctx), store.Filter{Since: run.Began, Limit: -1}, func(t *store.Trace) error {
-		if run.has(otlp.Text(t.ResourceSpans[0].GetResource().GetAttributes(), hook.KeyRun)) {
-			out.Tasks = append(out.Tasks, t.Summary)
+	return out, p.Store.Each(context.WithoutCancel(ctx), store.Filter{Ended: run.Began, Limit: -1}, func(t *store.Trace) error {
+		if part := run.part(t, slices.Contains(own, spool.SessionKey(t.Host, t.Session))); part != nil {
+			out.Tasks = append(out.Tasks, part.Summary)
 		}
 		return nil
 	})
+}
+
+// part returns what a run did of a task, nil for nothing. A task that had begun before it may have
+// no id or another's; it is the run's if its session is.
+func (r *CommandRun) part(t *store.Trace, own bool) *store.Trace {
+	since := func(s *tracepb.Span) bool { return !otlp.Start(s).Before(r.Began) }
+	return store.NewTrace(otlp.Select(slices.DeleteFunc(t.ResourceSpans, func(rs *tracepb.ResourceSpans) bool {
+		resumed := own && !since(rs.GetScopeSpans()[0].GetSpans()[0])
+		return !resumed && !r.has(otlp.Text(rs.GetResource().GetAttributes(), hook.KeyRun))
+	}), since))
 }
 
 // deliverEnded delivers sessions whose agents have ended.
@@ -147,7 +173,7 @@ func (p *Pipeline) deliverEnded(ctx context.Context, pass deliver.Pass) (out []d
 func (r *CommandRun) has(id string) bool { return id == r.ID || strings.HasPrefix(id, r.ID+".") }
 
 // sessionsOf returns the sessions of a command and of those that were killed, and adds the others.
-func (p *Pipeline) sessionsOf(run CommandRun, out *RunDelivered) (own, killed []spool.Key, of []string, err error) {
+func (p *Pipeline) sessionsOf(run CommandRun, out *RunDelivered) (own, killed []spool.Key, err error) {
 	all, err := p.Deliverer.Spool.Sessions()
 	for _, k := range all {
 		first, ids, err := p.idsIn(k, run.Began)
@@ -158,12 +184,12 @@ func (p *Pipeline) sessionsOf(run CommandRun, out *RunDelivered) (own, killed []
 		case slices.ContainsFunc(ids, run.has):
 			own = append(own, k)
 		case slices.ContainsFunc(ids, p.setup.killed):
-			killed, of = append(killed, k), append(of, ids...)
-		case first != nil && !first.At.Before(run.Began) && slices.Contains(ids, "") && otelmap.Below(first.Cwd, run.Dir):
+			killed = append(killed, k)
+		case first != nil && !first.At.Before(run.Began) && !slices.ContainsFunc(ids, p.setup.marked) && otelmap.Below(first.Cwd, run.Dir):
 			out.Others = append(out.Others, *first)
 		}
 	}
-	return own, killed, of, err
+	return own, killed, err
 }
 
 // tail is how much of a log is read that has had no event since the command's start.

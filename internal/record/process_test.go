@@ -164,13 +164,29 @@ func TestRun(t *testing.T) {
 		},
 		"a run in a CI, whose repository has a credential": {
 			with: func(c *call) {
-				c.setenv("HOOKSPAN_RUN", "7f")
+				c.setenv("HOOKSPAN_RUN", "0123456789abcdef.0123456789abcde7")
 				c.setenv("JENKINS_URL", "http://ci/")
 				c.setenv("JOB_NAME", "a&b=c +%;")
 				c.setenv("GIT_URL", "https://user:SECRET@git.example.com/o/app.git")
 			},
 			stored: func(r *spool.Record) {
-				r.Resource = "cicd.pipeline.name=a%26b=c %2B%25%3B&hookspan.run.id=7f&vcs.repository.url.full=https://git.example.com/o/app.git"
+				r.Resource = "cicd.pipeline.name=a%26b=c %2B%25%3B&hookspan.run.id=0123456789abcdef.0123456789abcde7&vcs.repository.url.full=https://git.example.com/o/app.git"
+			},
+		},
+		"a run in a CI with values that are hostile": {
+			with: func(c *call) {
+				c.setenv("HOOKSPAN_RUN", "0123456789abcdef.\x1b[2J")
+				c.setenv("GITLAB_CI", "true")
+				c.setenv("CI_PIPELINE_NAME", strings.Repeat("x", 1<<20))
+				c.setenv("CI_JOB_NAME", "test\nhookspan.run.id=1")
+				c.setenv("CI_JOB_ID", "7&hookspan.run.id=1")
+				c.setenv("CI_PROJECT_URL", "oauth2:SECRET@git.example.com:o/app.git")
+				c.setenv("CI_PIPELINE_URL", "//user:SECRET@git.example.com/p/1")
+				c.setenv("CI_JOB_URL", "https://user:SE/CRET@git.example.com/j/1")
+			},
+			stored: func(r *spool.Record) {
+				r.Resource = "cicd.pipeline.run.url.full=//git.example.com/p/1&cicd.pipeline.task.run.id=7%26hookspan.run.id=1&" +
+					"vcs.provider.name=gitlab&vcs.ref.head.type=branch&vcs.repository.url.full=git.example.com:o/app.git"
 			},
 		},
 		"every event forced to disk": {

@@ -89,6 +89,7 @@ func (c *Call) note(word string) (first bool) {
 	add(true, hook.RanFor, c.installedFor.Word, false)
 	add(true, hook.RanVersion, c.Head.Version, false)
 	add(c.Head.Agent != "", hook.RanLeft, c.Head.Name, true)
+	add(c.nowhere, hook.RanNowhere, c.Head.Name, true)
 	add(unknown, hook.RanUnknown, c.Head.Name, true)
 	if len(have) < maxNotes && more != "" {
 		_ = os.MkdirAll(filepath.Dir(path), 0o700)                              // else there is no file

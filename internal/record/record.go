@@ -118,9 +118,11 @@ type Call struct {
 
 	// installedFor is the agent that a guest's hook was installed for.
 	installedFor hook.Agent
-	configErr    error
-	answered     bool
-	logged       int64 // the size of the log when the call began, for ShowLog
+	// nowhere reports that a guest's event names no folder, while some are private.
+	nowhere   bool
+	configErr error
+	answered  bool
+	logged    int64 // the size of the log when the call began, for ShowLog
 }
 
 // Run reads the event, stores it, answers it and starts a delivery. It never
@@ -312,15 +314,26 @@ func (p *Process) off(cfg *config.Config) bool {
 	return project != p.Dir && ProjectOff(project)
 }
 
-// private reports that the event is of a private folder, by any folder that is known of it.
+// private reports that the event is of a private folder, by any folder that is known of it. The
+// hooks of a guest run in another folder than its project's: what that says counts, too, and where
+// it is not known and some are private, the event is counted and not stored.
 func (c *Call) private() bool {
-	folders := c.Config.PrivateFolders()
-	if len(folders) == 0 {
+	folders, guest := c.Config.PrivateFolders(), c.installedFor.Host != ""
+	if len(folders) == 0 && !guest {
 		return false
 	}
 	o, _ := rawjson.OpenRaw(c.Payload.Data)
+	named := slices.DeleteFunc(append([]string{o.Text("cwd")}, c.Head.Dirs...), func(dir string) bool { return !filepath.IsAbs(dir) })
+	c.nowhere = guest && len(named) == 0 && len(folders) > 0
+	if c.nowhere {
+		c.note(c.Process.Agent.Facts.Word)
+		return true
+	}
+	if guest && slices.ContainsFunc(named, ProjectOff) {
+		return true
+	}
 	project, _ := Variable(c.Process.Environ, c.Process.Agent.ProjectVariable)
-	dirs := append([]string{c.Process.Dir, project, o.Text("cwd")}, c.Head.Dirs...)
+	dirs := append(named, c.Process.Dir, project)
 	slices.Sort(dirs)
 	return slices.ContainsFunc(slices.Compact(dirs), func(dir string) bool { return PrivateBy(folders, dir) != "" })
 }
@@ -371,15 +384,13 @@ const RunVariable = "HOOKSPAN_RUN"
 // package net/url would cost every hook more than that.
 func (p *Process) resource(cfg *config.Config) string {
 	id, _ := Variable(p.Environ, RunVariable)
-	out := map[string]string{hook.KeyRun: id}
+	out := map[string]string{hook.KeyRun: hook.RunID(id)}
 	maps.Copy(out, cfg.CI())
 	var pairs []string
 	for _, key := range slices.Sorted(maps.Keys(out)) {
 		value := out[key]
-		if scheme, rest, ok := strings.Cut(value, "://"); ok {
-			// An address may have a credential before its host.
-			host, _, _ := strings.Cut(rest, "/")
-			value = scheme + "://" + rest[strings.LastIndexByte(host, '@')+1:]
+		if strings.HasSuffix(key, "url.full") || strings.Contains(value, "://") {
+			value = withoutUser(value)
 		}
 		value = hook.PlainWord(value)
 		if value != "" {
@@ -387,6 +398,24 @@ func (p *Process) resource(cfg *config.Config) string {
 		}
 	}
 	return strings.Join(pairs, "&")
+}
+
+// withoutUser takes the user and the password off an address, also one as in
+// user@host:owner/name. An address whose password has a slash is none, and returned empty.
+func withoutUser(address string) string {
+	scheme, rest, ok := strings.Cut(address, "//")
+	if ok {
+		scheme += "//"
+	} else {
+		scheme, rest = "", address
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	user := strings.LastIndexByte(host, '@') + 1
+	name, port, _ := strings.Cut(host[user:], ":")
+	if strings.Contains(path, "@") && (name == "" || strings.Trim(port, "0123456789") != "") {
+		return ""
+	}
+	return scheme + rest[user:]
 }
 
 // Name is the event's name for the record: the one that the hook was started with,

@@ -14,6 +14,7 @@
 // The package promises:
 //   - Reading twice gives the same calls under the same ids; a later read adds
 //     to an earlier one.
+//   - A request whose row is written again, with the same id, time and tokens, is one request.
 //   - An id from a hook payload never leads outside the folders the agents
 //     write. A path from one (Query.Path) is read if it is a regular file named
 //     after the session.

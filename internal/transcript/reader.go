@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"os"
 	"slices"
 	"time"
@@ -103,10 +104,49 @@ func (f *Files) Read(ctx context.Context, a Reader, q Query) (t *hook.Transcript
 	err = f.limited(ctx, q.Session, func(ctx context.Context, f *Files) (err error) {
 		if t, err = a.Read(ctx, f, q); t != nil {
 			t.Unread = append(t.Unread, *f.unread...)
+			once(t)
 		}
 		return err
 	})
 	return t, err
+}
+
+// once drops the requests and the results whose rows are in the files again: those with the id,
+// the end and the tokens of another request, or the id, the end and the status of another result.
+// What only one of two rows of a request says is kept.
+func once(t *hook.Transcript) {
+	type row struct {
+		agent, id, name string
+		end             int64
+		status          hook.ToolStatus
+		tokens          hook.Usage
+	}
+	seed := maphash.MakeSeed()
+	at := make(map[uint64]int, len(t.Requests))
+	requests := t.Requests[:0]
+	for _, c := range t.Requests {
+		r := row{agent: c.Agent, id: c.ID, end: cmp.Or(c.End, c.Start).UnixNano(), tokens: *cmp.Or(c.Usage, &hook.Usage{})}
+		r.tokens.CostUSD = nil
+		key := maphash.Comparable(seed, r)
+		i, again := at[key]
+		if !again || c.ID == "" {
+			at[key] = len(requests)
+			requests = append(requests, c)
+			continue
+		}
+		have := &requests[i]
+		have.Text, have.Reasoning = cmp.Or(have.Text, c.Text), cmp.Or(have.Reasoning, c.Reasoning)
+		if len(have.ToolCallIDs) == 0 {
+			have.ToolCallIDs = c.ToolCallIDs
+		}
+	}
+	t.Requests = requests
+	clear(at)
+	t.ToolResults = slices.DeleteFunc(t.ToolResults, func(r hook.ToolResult) bool {
+		key := maphash.Comparable(seed, row{agent: r.Agent, id: r.ID, name: r.Name, end: r.At.UnixNano(), status: r.Status})
+		at[key]++
+		return at[key] > 1 && r.ID != "" && !r.At.IsZero()
+	})
 }
 
 // Sessions lists an agent's sessions, the newest last. Several that have one id are

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 	"path/filepath"
@@ -100,12 +101,28 @@ type Log struct {
 
 	rows    int
 	path    string // of the file that is read
+	seed    maphash.Seed
+	known   map[uint64]struct{} // the rows that Again was asked for
 	sources []string
 	errs    []error
 }
 
 // NewLog returns a log that keeps texts of up to maxText bytes.
-func NewLog(maxText int) *Log { return &Log{Texts: Texts{Max: maxText}} }
+func NewLog(maxText int) *Log {
+	return &Log{Texts: Texts{Max: maxText}, seed: maphash.MakeSeed(), known: make(map[uint64]struct{})}
+}
+
+// Again reports that the row of an agent with an id and a time was read before. A row without
+// an id never was.
+func (l *Log) Again(agent, id string, at time.Time) bool {
+	if id == "" {
+		return false
+	}
+	row := maphash.Comparable(l.seed, [3]any{agent, id, at.UnixNano()})
+	_, again := l.known[row]
+	l.known[row] = struct{}{}
+	return again
+}
 
 // Read has add called for each row of the file at path, as far as q asks for them. head is
 // as Lines.File has it.

@@ -47,6 +47,12 @@ func Call(agent, id, name string, before int) string {
 	if id == "" {
 		id = "name:" + name
 	}
+	return Request(agent, id, before)
+}
+
+// Request is the key of a request to the model, of which the agent made so many before with
+// the same id.
+func Request(agent, id string, before int) string {
 	return agent + "/" + id + "/" + strconv.Itoa(before)
 }
 

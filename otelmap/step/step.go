@@ -214,6 +214,18 @@ func (s Step) Server() string { return s.attrs().text(otelmap.KeyMCPServer) }
 // Own reports a tool of hookspan's MCP server, whose name is in the tool's where none is known.
 func Own(server, tool string) bool { return strings.Contains(server+" "+tool, "hookspan") }
 
+// Counted is how a call's end counts in sums, lists and findings: a question to hookspan is
+// neither a failure nor a denial of the work.
+func Counted(server, tool string, end otelmap.End) otelmap.End {
+	if end.Bad() && Own(server, tool) {
+		return otelmap.EndUnknown
+	}
+	return end
+}
+
+// Counted is how the end of the call counts.
+func (s Step) Counted() otelmap.End { return Counted(s.Server(), s.Tool(), s.End()) }
+
 // Folder is the one that the path in the call's input is in, of a workspace that has several.
 func (s Step) Folder() string { return otelmap.Folder(s.attrs().text(otelmap.KeyFolder)) }
 

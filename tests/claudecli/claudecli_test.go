@@ -298,5 +298,6 @@ func TestManagedHooksRunOnce(t *testing.T) {
 
 func TestTwoAtOnceInARun(t *testing.T) {
 	t.Parallel()
-	claudecli.Agent.InRun(t, claudecli.Agent.Program, llm.Script{Main: []llm.Turn{turn("First."), turn("Second.")}}, claude("do it"))
+	claudecli.Agent.InRun(t, claudecli.Agent.Program, llm.Script{Main: []llm.Turn{turn("First."), turn("Second.")}},
+		rig.Step{Args: []string{"-p", "do it", "--permission-mode", "acceptEdits"}, Timeout: 3 * time.Minute})
 }

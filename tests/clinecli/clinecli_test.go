@@ -340,3 +340,19 @@ func sdkInterrupted() Case {
 		}},
 	}
 }
+
+// TestTwoAtOnceInARun lets CLI 3 end by the tool that a model ends with under -y: it asks on until then.
+func TestTwoAtOnceInARun(t *testing.T) {
+	t.Parallel()
+	submit := func(text string) llm.Turn {
+		return turn(text, call("submit_and_exit", "summary", text+" It is done.", "verified", true))
+	}
+	for cli, turns := range map[clinecli.CLI][]llm.Turn{
+		clinecli.CLI2: {finish("First."), finish("Second.")}, clinecli.CLI3: {submit("First."), submit("Second.")},
+	} {
+		t.Run(cli.String(), func(t *testing.T) {
+			t.Parallel()
+			harness(t).Agent(cli, clinecli.Nowhere).InRun(t, clinecli.Programs[cli], llm.Script{Main: turns}, cliStep("-y", "--json", "do it"))
+		})
+	}
+}

@@ -318,6 +318,7 @@ var pure = map[string][]string{
 	"infinium":                     infiniumEdge,
 	"internal/userhooks/hookmatch": nil,
 	"internal/userhooks/plain":     nil,
+	"otelmap/instruments":          nil,
 	"otelmap/spanid":               nil,
 	"otelmap/step":                 nil,
 	"internal/userhooks/translate": nil,

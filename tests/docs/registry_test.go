@@ -15,6 +15,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/testkit/recorded"
@@ -304,4 +305,28 @@ func typeOf(v *commonpb.AnyValue) string {
 		return "string[]"
 	}
 	return "something else"
+}
+
+// TestRegistryHasWhatAHookNamesOfItsProcess holds the resource's attributes against those that a
+// CI and a run give it.
+func TestRegistryHasWhatAHookNamesOfItsProcess(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "config", "ci.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{hook.KeyRun: true, otelmap.KeyRepositoryName: true}
+	for line := range strings.Lines(string(b)) {
+		if words := strings.Fields(line); len(words) > 2 && words[0] != "#" {
+			names[words[0]] = true
+		}
+	}
+	var have []*commonpb.KeyValue
+	for name := range names {
+		have = append(have, otlp.String(name, "x"))
+	}
+	c := newChecker(t)
+	c.attributes("hookspan.resource", append(have, otlp.String(otelmap.KeyServiceName, "x")), false)
+	if len(names) < 18 || len(c.faults) > 0 {
+		t.Errorf("%d names: %v", len(names), c.faults)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/internal/record"
 )
 
 // load reads text as the env file of a user without any other setting.
@@ -127,9 +128,9 @@ func TestExampleFileLoads(t *testing.T) {
 var variable = regexp.MustCompile(`\b(?:HOOKSPAN|CONNECTOR|INFINIUM)_[A-Z_]*[A-Z]\b`)
 
 // TestVariablesOnPagesExist looks up each hookspan variable that a page names: a
-// setting, or one of the install script.
+// setting, one of the install script, or that of a run.
 func TestVariablesOnPagesExist(t *testing.T) {
-	known := make(map[string]bool)
+	known := map[string]bool{record.RunVariable: true}
 	c, _ := load("")
 	for _, s := range c.Settings() {
 		known[s.Name] = true

@@ -100,7 +100,9 @@ func checkHistory(rt *rapid.T, d histories.Dialect, h *histories.History) int {
 		}
 		wholeRun(rt, spansOf(b.Spans(run, nil)), ids)
 		if h.Files != nil {
-			ownResults(rt, spansOf(b.Spans(run, h.Files)))
+			spans := spansOf(b.Spans(run, h.Files))
+			wholeRun(rt, spans, make(map[string]bool))
+			ownResults(rt, spans)
 		}
 	}
 	want := toldRuns(b, runs)

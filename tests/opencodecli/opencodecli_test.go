@@ -173,3 +173,11 @@ func replaceProgram(a *rig.Arena, program string) error {
 	}
 	return os.WriteFile(path, []byte(program), 0o755)
 }
+
+// TestTwoAtOnceInARun runs opencode once before: where it has no database yet, both make its tables,
+// and one fails.
+func TestTwoAtOnceInARun(t *testing.T) {
+	t.Parallel()
+	script := llm.Script{Main: []llm.Turn{turn("Before."), turn("First."), turn("Second.")}}
+	opencodecli.Agent.InRun(t, opencodecli.Agent.Program, script, opencode("do it"), opencode("begin"))
+}

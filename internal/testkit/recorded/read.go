@@ -104,6 +104,12 @@ func folder(dir string) (raws []hook.Raw, err error) {
 // Transcript reads the agent's files of a session as they would be found in a home folder. It
 // is nil if none were recorded.
 func (s Session) Transcript(ctx context.Context, id string) (tr *hook.Transcript, err error) {
+	return s.Changed(ctx, id, func(string) error { return nil }, transcript.Query{})
+}
+
+// Changed is Transcript of files that change has changed, in the home folder that it is given,
+// read as far as q asks for them.
+func (s Session) Changed(ctx context.Context, id string, change func(home string) error, q transcript.Query) (tr *hook.Transcript, err error) {
 	if s.Files == "" {
 		return nil, nil
 	}
@@ -117,7 +123,8 @@ func (s Session) Transcript(ctx context.Context, id string) (tr *hook.Transcript
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	agent, _ := agents.All().Named(s.Agent)
-	q, to := transcript.Query{Session: id, Cwd: "/home/dev/project"}, "."+s.Agent
+	q.Session, q.Cwd = id, "/home/dev/project"
+	to := "." + s.Agent
 	from := filepath.Join(root, "internal", "transcript", "testdata", filepath.FromSlash(s.Files))
 	switch {
 	case s.Agent == "opencode":
@@ -131,7 +138,10 @@ func (s Session) Transcript(ctx context.Context, id string) (tr *hook.Transcript
 	default:
 		q.Dialect, to = clinefiles.DialectClassic, ".cline/data/tasks/"+id
 	}
-	if err = errors.Join(err, os.CopyFS(filepath.Join(home, to), os.DirFS(from))); err != nil {
+	if err = errors.Join(err, os.CopyFS(filepath.Join(home, to), os.DirFS(from))); err == nil {
+		err = change(home)
+	}
+	if err != nil {
 		return nil, err
 	}
 	files := &transcript.Files{Home: home, GOOS: "linux"}

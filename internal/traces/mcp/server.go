@@ -2,8 +2,9 @@
 //
 // It reads the local store alone, which is open during a call only. The folders of which it
 // answers are fixed when it starts: no argument widens them. An answer has at most 2,000 tokens
-// and says how to get the rest. What was recorded is between marks that nobody knew when it was
-// recorded, without secrets and signs that cannot be seen. What goes wrong is an answer in words.
+// and says how to get the rest. Recorded text is quoted between marks that are random in each
+// answer, so that no text can contain them. Secrets and invisible characters are removed from it.
+// An error is an answer in words.
 package mcp
 
 import (
@@ -101,7 +102,10 @@ func (s *Server) Run(ctx context.Context, over sdk.Transport) error {
 		sdk.AddTool(server, declared, func(ctx context.Context, _ *sdk.CallToolRequest, in asked) (*sdk.CallToolResult, any, error) {
 			text, err := s.withStore(ctx, func(st *store.Store) (string, error) { return t.answer(s, ctx, st, &in) })
 			if err != nil {
-				text = termtext.Line(termtext.Message(err))
+				// It may quote an argument, and says behind that what is wrong with it.
+				if text = s.clean(termtext.Message(err)); len(text) > long {
+					text = termtext.Head(text, long/2) + "…" + termtext.Tail(text, long/2)
+				}
 			}
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, IsError: err != nil}, nil, nil
 		})

@@ -15,7 +15,6 @@ import (
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
-	"github.com/hookspan/hookspan/otelmap/step"
 )
 
 const (
@@ -44,7 +43,7 @@ func (r *reply) quote(host string, at time.Time, below string, texts ...string) 
 		head += " " + host + at.In(r.s.Now().Location()).Format(" 2006-01-02 15:04")
 	}
 	for _, text := range texts {
-		text = r.clean(text)
+		text = r.s.clean(text)
 		used += tokens(text) + 10
 		r.full = used > maxTokens
 		if r.full {
@@ -60,13 +59,13 @@ func (r *reply) quote(host string, at time.Time, below string, texts ...string) 
 	return n
 }
 
-// clean is a recorded text on one line, without secrets and what cannot be seen.
-func (r *reply) clean(text string) string {
-	if r.s.Redact != nil {
-		text = r.s.Redact.Tail(text)
+// clean is a text on one line, without secrets and what cannot be seen.
+func (s *Server) clean(text string) string {
+	if s.Redact != nil {
+		text = s.Redact.Tail(text)
 	}
 	return strings.Map(func(c rune) rune {
-		if c == utf8.RuneError || unicode.Is(unicode.Variation_Selector, c) {
+		if c == utf8.RuneError || unicode.In(c, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) {
 			return -1
 		}
 		return c
@@ -122,8 +121,7 @@ func facts(t *store.Summary) string {
 }
 
 func sums(all store.Totals) string {
-	counted := store.Summary{Usage: all.Usage, Tools: all.Calls, ToolFailures: all.Failures, ToolDenials: all.Denials}
-	return strings.Join(append([]string{termtext.Plural(all.Traces, "task")}, view.Counts(&counted)...), ", ")
+	return strings.Join(view.SumsText(termtext.Plural(all.Traces, "task"), all), ", ")
 }
 
 const nothing = "No task matches. Try fewer words or conditions."
@@ -186,10 +184,7 @@ func (s *Server) list(ctx context.Context, st *store.Store, in *asked) (string, 
 // it ended so.
 func callsOf(t *store.Trace, want view.CallFilter) (found []string) {
 	want.Each(store.WorkOf(t), &store.Totals{}, func(c *store.Call) {
-		if !step.Own(c.Server, c.Tool) {
-			what := cut(view.Relative(view.NewArguments(c.Tool, c.Arguments).Line(), c.Directory), short)
-			found = append(found, strings.TrimRight(c.Tool+" "+c.Status.String()+id(c.Trace, c.Span)+what+": "+cut(view.Reason(c), short), ": "))
-		}
+		found = append(found, strings.TrimRight(c.Tool+" "+c.Status.String()+id(c.Trace, c.Span)+cut(view.Given(c), short)+": "+cut(view.Reason(c), short), ": "))
 	})
 	return found
 }

@@ -86,7 +86,7 @@ func (d *digest) place(list *[]callsDigest, name, command string) (int, bool) {
 	return i, ok
 }
 
-const digestVersion = 5
+const digestVersion = 6
 
 // modelDigest is the sum over the requests to a model.
 type modelDigest struct {
@@ -131,10 +131,11 @@ func (c call) end() otelmap.End { return otelmap.End(c & 7) }
 // maxTook is the longest duration of a call that is counted.
 const maxTook = math.MaxInt64 >> 4
 
-// counts sums up calls. failed includes the unfinished.
+// counts sums up calls. failed includes the unfinished. own are those of hookspan's own server
+// that failed or were denied, of which the roots alone tell.
 type counts struct {
-	n, failed, denied int
-	took              time.Duration
+	n, failed, denied, own int
+	took                   time.Duration
 }
 
 func (c *counts) add(calls []call) {
@@ -193,8 +194,11 @@ func (d *digest) add(s *tracepb.Span) {
 		outcome := one.Outcome()
 		d.badRun = d.badRun || outcome == otelmap.OutcomeFailed || outcome == otelmap.OutcomeAbandoned
 	case step.KindTool:
-		tool, c := one.Tool(), callOf(min(one.Took(), maxTook), one.End())
-		d.counted.add([]call{c})
+		tool, ended := one.Tool(), one.Counted()
+		c := callOf(min(one.Took(), maxTook), ended)
+		if d.counted.add([]call{c}); ended != one.End() {
+			d.counted.own++
+		}
 		d.addCall(&d.tools, tool, CommandOf(tool, one.Arguments()), c)
 		if dir := one.Folder(); dir != "" {
 			d.addCall(&d.folders, dir, "", 0)
@@ -295,7 +299,7 @@ func (d *digest) encode() []byte {
 	}
 	out = binary.AppendVarint(out, d.modelAt)
 	out = appendText(out, d.model)
-	for _, n := range []int{d.counted.n, d.counted.failed, d.counted.denied} {
+	for _, n := range []int{d.counted.n, d.counted.failed, d.counted.denied, d.counted.own} {
 		out = binary.AppendVarint(out, int64(n))
 	}
 	sortWaits(d.waits)
@@ -367,7 +371,7 @@ func (r *digestReader) decode(data []byte, d *digest) error {
 		}
 	}
 	d.modelAt, d.model = r.varint(), r.text()
-	d.counted = counts{n: int(r.varint()), failed: int(r.varint()), denied: int(r.varint())}
+	d.counted = counts{n: int(r.varint()), failed: int(r.varint()), denied: int(r.varint()), own: int(r.varint())}
 	d.waits = d.waits[:0]
 	for range r.length() {
 		from := fromColumn(r.varint())

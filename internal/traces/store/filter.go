@@ -51,8 +51,8 @@ type Filter struct {
 	// MinCost selects traces that cost at least so many US dollars, as far as prices are
 	// known. If zero, any.
 	MinCost float64
-	// Since is the earliest start, Until is after the latest. If zero, any.
-	Since, Until time.Time
+	// Since is the earliest start, Until is after the latest, Ended the earliest end. If zero, any.
+	Since, Until, Ended time.Time
 	// Text selects traces with a span whose texts have all words: the task, the
 	// prompts, the answers, the tools' arguments and results, the error messages. A
 	// word of at least four letters may be the beginning of one; words in double quotes are a

@@ -47,7 +47,7 @@ func (s *Store) DeniedCalls(ctx context.Context, f Filter, in []Summary) (map[st
 			if err := proto.Unmarshal(message, sp); err != nil {
 				return fmt.Errorf("%w: span: %w", errUndecodable, err)
 			}
-			if one := step.Of(sp); one.End() == otelmap.EndDenied && (f.Tool == "" || SameTool(one.Tool(), f.Tool)) {
+			if one := step.Of(sp); one.Counted() == otelmap.EndDenied && (f.Tool == "" || SameTool(one.Tool(), f.Tool)) {
 				out[id] = append(out[id], sp)
 			}
 			return nil

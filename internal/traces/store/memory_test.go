@@ -37,7 +37,7 @@ func (f Filter) selectsTrace(t *Trace, want []phrase) bool {
 		!slices.ContainsFunc(append(t.Folders[:len(t.Folders):len(t.Folders)], t.Directory), func(dir string) bool {
 			return f.Directory == "" || otelmap.Below(dir, f.Directory) || f.Resolved != "" && otelmap.Below(dir, f.Resolved)
 		}),
-		!f.Since.IsZero() && t.Started.Before(f.Since),
+		!f.Since.IsZero() && t.Started.Before(f.Since), !f.Ended.IsZero() && t.Ended.Before(f.Ended),
 		!f.Until.IsZero() && !t.Started.Before(f.Until):
 		return false
 	}

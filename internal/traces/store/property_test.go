@@ -94,6 +94,9 @@ func drawFilter(t *rapid.T) Filter {
 	if rapid.IntRange(0, 3).Draw(t, "since") == 0 {
 		f.Since = at(time.Duration(rapid.IntRange(0, 40).Draw(t, "day")) * 24 * time.Hour)
 	}
+	if rapid.IntRange(0, 3).Draw(t, "ended") == 0 {
+		f.Ended = at(time.Duration(rapid.IntRange(0, 40*24).Draw(t, "hour")) * time.Hour)
+	}
 	if rapid.IntRange(0, 3).Draw(t, "until") == 0 {
 		f.Until = at(time.Duration(rapid.IntRange(0, 40).Draw(t, "day")) * 24 * time.Hour)
 	}

@@ -61,7 +61,7 @@ func (f Filter) Selects(t *Trace) (bool, error) {
 		f.Branch != "" && t.Branch != f.Branch, f.Among != "" && !strings.Contains(f.Among, t.TraceID),
 		f.Outcome != "" && t.Outcome != f.Outcome,
 		!f.In(t.Directory) && !slices.ContainsFunc(t.Folders, f.In),
-		!f.Since.IsZero() && t.Started.Before(f.Since),
+		!f.Since.IsZero() && t.Started.Before(f.Since), !f.Ended.IsZero() && t.Ended.Before(f.Ended),
 		!f.Until.IsZero() && !t.Started.Before(f.Until):
 		return false, nil
 	}

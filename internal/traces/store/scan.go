@@ -75,6 +75,9 @@ func (f Filter) where() (string, []any) {
 	if !f.Since.IsZero() {
 		add(`t.started >= ?`, column(otlp.UnixNano(f.Since)))
 	}
+	if !f.Ended.IsZero() {
+		add(`t.ended >= ?`, column(otlp.UnixNano(f.Ended)))
+	}
 	if !f.Until.IsZero() {
 		add(`t.started < ?`, column(otlp.UnixNano(f.Until)))
 	}

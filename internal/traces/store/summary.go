@@ -162,7 +162,8 @@ func summarize(d *digest, spans []storedSpan) Summary {
 		}
 	}
 	if counted {
-		// Root spans count denials as failures.
+		// Root spans count denials as failures, and calls of hookspan's own server as others.
+		s.ToolFailures = max(0, s.ToolFailures-d.counted.own)
 		s.ToolDenials = min(d.counted.denied, s.ToolFailures)
 		s.ToolFailures -= s.ToolDenials
 	} else {

@@ -74,6 +74,10 @@ type Call struct {
 	at int // the place in the tree
 }
 
+// Own reports a call of hookspan's own MCP server, Counted how the call's end counts.
+func (c *Call) Own() bool            { return step.Own(c.Server, c.Tool) }
+func (c *Call) Counted() otelmap.End { return step.Counted(c.Server, c.Tool, c.Status) }
+
 // Request is a request to a model.
 type Request struct {
 	Span, Model         string
@@ -261,10 +265,10 @@ func (w *workReader) done() *Work {
 		if a := agents[w.tree.Owner(c.at)]; a != nil {
 			c.Subagent, c.AgentSpan = a.Name, a.Span
 			a.Calls++
-			switch {
-			case c.Status.Failed():
+			switch ended := c.Counted(); {
+			case ended.Failed():
 				a.Failures++
-			case c.Status == otelmap.EndDenied:
+			case ended == otelmap.EndDenied:
 				a.Denials++
 			}
 		}

@@ -46,10 +46,10 @@ type CallFilter struct {
 
 // Selects reports whether the filter selects a call.
 func (f CallFilter) Selects(c *store.Call) bool {
-	switch {
+	switch ended := c.Counted(); {
 	case f.Tool != "" && !store.SameTool(c.Tool, f.Tool) && !strings.EqualFold(c.Server, f.Tool),
 		f.Subagent != "" && !strings.EqualFold(c.Subagent, f.Subagent),
-		(f.Failed || f.Denied) && !(f.Failed && c.Status.Failed() || f.Denied && c.Status == otelmap.EndDenied),
+		(f.Failed || f.Denied) && !(f.Failed && ended.Failed() || f.Denied && ended == otelmap.EndDenied), f.File != "" && c.Own(),
 		!store.Filter{Directory: f.Directory, Resolved: f.Resolved}.In(c.Directory),
 		c.Took < f.MinTook, f.MinCost > 0 && (c.CostUSD == nil || *c.CostUSD < f.MinCost):
 		return false
@@ -198,15 +198,20 @@ func Relative(text, folder string) string {
 	}
 }
 
+// Given is what a call was given, on one line, with paths as from its folder.
+func Given(c *store.Call) string {
+	return Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)
+}
+
 // Sum adds a call to sums.
 func Sum(all *store.Totals, c *store.Call) {
 	all.Calls++
 	all.Took += c.Took
 	all.Waited += c.Waited
-	switch {
-	case c.Status.Failed():
+	switch ended := c.Counted(); {
+	case ended.Failed():
 		all.Failures++
-	case c.Status == otelmap.EndDenied:
+	case ended == otelmap.EndDenied:
 		all.Denials++
 	}
 }
@@ -255,8 +260,7 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 		return t.symbol(c.Status) + " " + t.cut(termtext.Line(c.Tool), 24), colors[c.Status]
 	})
 	add(&column{name: "WHAT", least: minTitle}, func(c *store.Call) (string, string) {
-		what := Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)
-		return cmp.Or(t.join(what, Reason(c)), "-"), ""
+		return cmp.Or(t.join(Given(c), Reason(c)), "-"), ""
 	})
 	b := bufio.NewWriter(w)
 	t.draw(b)

@@ -187,7 +187,7 @@ func details(w *store.Work) (misses, outputs []CostItem) {
 		var of []string
 		for _, c := range between {
 			item.Span = c.Span
-			of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+Relative(NewArguments(c.Tool, c.Arguments).Line(), c.Directory)))
+			of = append(of, strings.TrimSpace(termtext.Line(c.Tool)+" "+Given(c)))
 		}
 		if len(of) > 0 {
 			item.What = strings.Join(of, ", ")

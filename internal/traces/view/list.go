@@ -59,7 +59,7 @@ func NotesOf(ctx context.Context, s *store.Store, f store.Filter, page *store.Pa
 // DeniedOf are the denied calls of a running task.
 func DeniedOf(t *store.Trace) (calls []*tracepb.Span) {
 	for sp := range otlp.Spans(t.ResourceSpans) {
-		if one := step.Of(sp); one.Kind() == step.KindTool && one.End() == otelmap.EndDenied {
+		if one := step.Of(sp); one.Kind() == step.KindTool && one.Counted() == otelmap.EndDenied {
 			calls = append(calls, sp)
 		}
 	}
@@ -245,7 +245,7 @@ func (st *style) sums(shown, running int, all store.Totals) string {
 	if running > 0 {
 		count = fmt.Sprintf("%d running%s%s", running, st.dot, count)
 	}
-	sums := st.fitting(totals(count, all))
+	sums := st.fitting(SumsText(count, all))
 	if len(all.Unpriced) > 0 {
 		unpriced := st.dot + "no price for " + termtext.Line(strings.Join(all.Unpriced, ", "))
 		if termtext.Width(sums+unpriced) > st.room() {
@@ -264,8 +264,8 @@ func (st *style) fitting(parts []string) string {
 	return st.cut(st.join(parts...), st.room())
 }
 
-// totals returns sums in words, what matters most first.
-func totals(count string, all store.Totals) []string {
+// SumsText returns sums in words behind the count of tasks, what matters most first.
+func SumsText(count string, all store.Totals) []string {
 	parts := []string{count}
 	if all.Usage != nil && all.Usage.CostUSD != nil {
 		cost := Dollars(*all.Usage.CostUSD)

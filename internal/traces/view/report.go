@@ -100,7 +100,7 @@ func (r *Reporter) Add(w *store.Work) {
 // Report returns the report. groups are the sums by project and model.
 func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]store.Group, o Options) Report {
 	st := newStyle(o)
-	out := Report{Title: title, Totals: all, Facts: append(totals(termtext.Plural(all.Traces, "task"), all), "worked "+duration(all.Took-min(all.Took, all.Waited)))}
+	out := Report{Title: title, Totals: all, Facts: append(SumsText(termtext.Plural(all.Traces, "task"), all), "worked "+duration(all.Took-min(all.Took, all.Waited)))}
 	if all.Waited > 0 {
 		out.Facts = append(out.Facts, "waited "+duration(all.Waited)+" for you")
 	}

@@ -283,7 +283,7 @@ const sectionLength = 5
 func Stats(w io.Writer, all store.Totals, grouped map[store.By][]store.Group, o Options) error {
 	st := newStyle(o)
 	b := bufio.NewWriter(w)
-	sums := append(totals(termtext.Plural(all.Traces, "task"), all), duration(all.Took))
+	sums := append(SumsText(termtext.Plural(all.Traces, "task"), all), duration(all.Took))
 	_, _ = b.WriteString(st.paint(sgrBold, st.fitting(sums)) + "\n")
 	for _, by := range OverviewKeys {
 		groups := grouped[by]

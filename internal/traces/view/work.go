@@ -180,9 +180,9 @@ func (s *Sums) key(c *store.Call) string {
 	case !s.Calls.Selects(c):
 	case s.By == ByServer:
 		return c.Server
-	case s.By == ByDenial:
+	case s.By == ByDenial && c.Counted() == otelmap.EndDenied:
 		return Denier(c)
-	case s.By == ByFailure && c.Status.Failed():
+	case s.By == ByFailure && c.Counted().Failed():
 		why := cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String())
 		if c.Command != "" && (FailureLine(c.Error) == "" || passing.MatchString(why)) {
 			why = termtext.Line(c.Command) + " failed" // other commands fail for other reasons
@@ -249,7 +249,7 @@ func (s *Sums) spend(w *store.Work) {
 	}
 	for i := range w.Calls {
 		c := &w.Calls[i]
-		s.spent = append(s.spent, spent{at: c.Started, trace: w.Summary.TraceID, status: c.Status, took: c.Took, waited: c.Waited})
+		s.spent = append(s.spent, spent{at: c.Started, trace: w.Summary.TraceID, status: c.Counted(), took: c.Took, waited: c.Waited})
 	}
 }
 

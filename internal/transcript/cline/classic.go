@@ -174,6 +174,25 @@ type uiLog struct {
 	rows  int
 	path  string
 	kinds transcript.Kinds
+	// shown are the rows of requests and of sums.
+	shown map[shownRow]bool
+}
+
+// shownRow is what two rows have in common of which one is there again.
+type shownRow struct {
+	say  string
+	at   time.Time
+	text string
+}
+
+// again reports that such a row was there before.
+func (l *uiLog) again(row shownRow) bool {
+	if l.shown == nil {
+		l.shown = make(map[shownRow]bool)
+	}
+	again := l.shown[row]
+	l.shown[row] = true
+	return again
 }
 
 // uiRequest is one row api_req_started and what the rows after it say of its
@@ -205,16 +224,16 @@ func (l *uiLog) add(row rawjson.Object, first bool) {
 	if rawjson.Unquote(row.Get("type")) == "say" {
 		switch say {
 		case "api_req_started":
-			if !first {
+			if !first && !l.again(shownRow{say, at, text}) {
 				l.addRequest(row, at, text)
 			}
 			return
 		case "deleted_api_reqs":
-			if !first {
+			if !first && !l.again(shownRow{say, at, text}) {
 				l.addSum(hook.RequestsDeleted, "deleted-", row, at, text)
 			}
 		case "subagent_usage":
-			if !first {
+			if !first && !l.again(shownRow{say, at, text}) {
 				l.addSum(hook.RequestsOfSubagents, "subagents-", row, at, text)
 			}
 		case "completion_result":

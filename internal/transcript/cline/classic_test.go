@@ -258,7 +258,7 @@ func TestRowsOfOddKinds(t *testing.T) {
 		row(2, "deleted_api_reqs", `{"tokensIn":2}`, ""),
 		`17`, `null`, `"text"`, `{"ts":"x","type":7,"say":[]}`,
 		row(10, "api_req_started", usage, `,"conversationHistoryIndex":"odd","modelInfo":7`),
-		row(10, "api_req_started", usage, `,"conversationHistoryIndex":1e300`),
+		row(10, "api_req_started", strings.Replace(usage, "10", "11", 1), `,"conversationHistoryIndex":1e300`),
 		row(20, "api_req_started", `{"request":"x","tokensIn":-5,"tokensOut":1e300,"streamingFailedMessage":"cut off"}`, ""),
 		row(30, "error_retry", "", ""), row(25, "text", "", ""), row(40, "error", "", ""), row(35, "hook_status", "", ""),
 		`{"ts":50,"type":"ask","ask":"followup","text":"?"}`,
@@ -279,7 +279,7 @@ func TestRowsOfOddKinds(t *testing.T) {
 		{"deleted-2", "litellm/a", "", "", 1, true, 2},
 		{"deleted-2-2", "litellm/a", "", "", 2, true, 2},
 		{"req-10", "litellm/a", "", "", 10, true, 10},
-		{"req-10-2", "litellm/a", "", "", 10, true, 10},
+		{"req-10-2", "litellm/a", "", "", 11, true, 10},
 		{"req-20", "openai/b", "streaming_failed", "cut off", 0, true, 35},
 	}, got); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)

@@ -142,7 +142,9 @@ func addAnswer(b *transcript.EventBuilder, agent string, from, to time.Time) (en
 		return false
 	}
 	for _, r := range b.Transcript.ToolResults {
-		if r.Status == hook.ToolCancelled && agent == "" && r.Agent == "" && slices.Contains(last.ToolCallIDs, r.ID) {
+		// The id may be that of an earlier call, too.
+		other := r.At.Before(last.End) || !to.IsZero() && r.At.After(to)
+		if !other && r.Status == hook.ToolCancelled && agent == "" && r.Agent == "" && slices.Contains(last.ToolCallIDs, r.ID) {
 			b.Add(r.At, hook.Event{Kind: hook.KindSessionEnd, Name: "session file"})
 			return true
 		}

@@ -39,7 +39,7 @@ func TestRepliesAreMatchedByPlaceAndTime(t *testing.T) {
 		},
 		{
 			"a reply answers once",
-			[]string{task, req(2000, "-1"), req(2000, "-1")},
+			[]string{task, req(2000, "-1"), row(2000, "api_req_started", `{"tokensIn":2}`, `,"conversationHistoryIndex":-1`)},
 			`[{"role":"user","ts":2001},{"role":"assistant","ts":2000,"content":"a"}]`,
 			[]window{{Start: 2000, End: 2000, Text: "a"}, {Start: 2000, End: 2000}},
 		},

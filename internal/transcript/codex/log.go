@@ -62,9 +62,11 @@ type session struct {
 	// spawned are the subagents in the order of their starts, agents their threads.
 	spawned []spawn
 	agents  map[string]bool
-	// turns are those of the session, ids count the ids that were made of times.
+	// turns are those of the session, ids count the ids that were made of times, made are those
+	// of requests.
 	turns map[string]bool
 	ids   map[string]int
+	made  map[madeID]string
 	// openCalls are those without a result, by id; done has the place of each result. left
 	// are the calls without a result in files that were read.
 	openCalls map[string]hook.ToolResult
@@ -139,7 +141,7 @@ func newLog(maxText int) *log {
 	s := &session{
 		Log: transcript.NewLog(maxText), settingsWithin: maxSettings,
 		openCalls: make(map[string]hook.ToolResult), done: make(map[callKey]int), ids: make(map[string]int), turns: make(map[string]bool),
-		agents: make(map[string]bool),
+		agents: make(map[string]bool), made: make(map[madeID]string),
 	}
 	return (&log{session: s}).withAges()
 }
@@ -443,7 +445,7 @@ func (l *log) complete(p rawjson.Object, at time.Time) {
 	message = cmp.Or(rawjson.Members([]byte(message)).Members("error").Text("message"), message)
 	class := errorClass(failure)
 	l.Calls = append(l.Calls, hook.Request{
-		Kind: hook.RequestSingle, ID: l.timeID("req-", l.input), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
+		Kind: hook.RequestSingle, ID: l.requestID(l.input, at, nil), Turn: l.turn, Agent: l.agent, Start: l.input, End: at,
 		Provider: l.provider, Model: l.model, Error: cmp.Or(class, unclassed), Message: message,
 	})
 	l.words, l.asked = nil, nil

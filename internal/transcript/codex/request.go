@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -27,9 +28,6 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 	if start.IsZero() || start.After(at) {
 		start = at
 	}
-	if id == "" {
-		id = l.timeID("req-", at)
-	}
 	c := hook.Request{
 		Kind: hook.RequestSingle, ID: id, Turn: l.turn, Agent: l.agent, Start: start, End: at,
 		Provider: l.provider, Model: l.model, Text: l.Texts.Keep(strings.Join(l.words, "\n")), ToolCallIDs: l.asked,
@@ -38,6 +36,7 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 			CacheWrite: count("cache_write_input_tokens"), InputIncludesCache: true,
 		},
 	}
+	c.ID = cmp.Or(c.ID, l.requestID(at, at, c.Usage))
 	writes := usage.Get("cache_write_input_tokens") != nil
 	switch tier := l.tier; {
 	case !l.costs:
@@ -48,4 +47,20 @@ func (l *log) addCall(id string, usage rawjson.Object, at time.Time) {
 	}
 	l.Calls = append(l.Calls, c)
 	l.words, l.asked = nil, nil
+}
+
+// madeID is what an id is made of. A row that is there again has the same.
+type madeID struct {
+	agent     string
+	from, end time.Time
+	usage     hook.Usage
+}
+
+// requestID is the id of a request to which no response gave one.
+func (l *log) requestID(from, end time.Time, u *hook.Usage) string {
+	key := madeID{l.agent, from, end, *cmp.Or(u, &hook.Usage{})}
+	if l.made[key] == "" {
+		l.made[key] = l.timeID("req-", from)
+	}
+	return l.made[key]
 }

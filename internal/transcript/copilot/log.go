@@ -51,12 +51,13 @@ type row struct {
 	kind, agent string
 	at          time.Time
 	data        rawjson.Object
+	id          string
 }
 
 // Parse implements transcript.Row.
 func (r *row) Parse(line []byte) bool {
 	o := rawjson.Members(line)
-	*r = row{o.Text("type"), o.Text("agentId"), transcript.ISOTime(o.Text("timestamp")), o.Members("data")}
+	*r = row{o.Text("type"), o.Text("agentId"), transcript.ISOTime(o.Text("timestamp")), o.Members("data"), o.Text("id")}
 	if r.agent == "" {
 		name := "parentToolCallId"
 		if strings.HasPrefix(r.kind, "subagent.") {
@@ -106,7 +107,9 @@ type log struct {
 	worked time.Time
 	// opened is the place of the first request since the session was opened, recorded
 	// reports that a request since then has a record of its tokens, records that any has.
-	opened            int
+	opened int
+	// shut is when the session ended last.
+	shut              time.Time
 	checkouts         hook.Checkouts
 	recorded, records bool
 	// started are the places of the subagents, by id, callers their ids by the calls that
@@ -168,6 +171,9 @@ func (l *log) checkedOut(at time.Time, in rawjson.Object) {
 
 // add adds the next row.
 func (l *log) add(r *row) {
+	if l.Again("", r.id, r.at) {
+		return
+	}
 	r.at = l.clock.At(r.at, r.Opens())
 	if r.at.After(l.last) {
 		l.last = r.at
@@ -215,8 +221,10 @@ func (l *log) add(r *row) {
 			l.complete(r.at, d.Text("summary"))
 		}
 	case sessionShutdown:
-		l.addMetrics(r)
-		l.caughtUp, l.refused = true, false
+		if !r.at.Equal(l.shut) { // the row may be there again
+			l.addMetrics(r)
+		}
+		l.shut, l.caughtUp, l.refused = r.at, true, false
 	case sessionError:
 		// Others are of the program: servers that do not start, a list that does not load.
 		answered := l.end != nil && l.end.Kind == hook.KindRunComplete
@@ -317,7 +325,7 @@ func (l *log) addAnswer(r *row) {
 	for _, raw := range calls {
 		call := rawjson.Members(raw)
 		id := call.Text("toolCallId")
-		if ok && id != "" {
+		if ok && id != "" && !slices.Contains(l.Calls[i].ToolCallIDs, id) {
 			l.Calls[i].ToolCallIDs = append(l.Calls[i].ToolCallIDs, id)
 		}
 		if _, started := l.asked[agentKey{r.agent, id}]; !started && id != "" {

@@ -187,6 +187,10 @@ func TestOlderVersions(t *testing.T) {
 				"prompt go", "prompt on", `request m - "a" []`, `sum m 100 5 0 "" []`, `request m - "b" []`, `sum m 200 7 0 "" []`, `run_complete "a"`, `run_complete "b"`,
 			},
 		},
+		"the end of the session is written twice": {
+			[]string{start, typed, called, ran, result, answered, metrics(9, model("m", 900, 50, 300)), metrics(9, model("m", 900, 50, 300))},
+			[]string{"prompt go", `request m 0 40 0 "I look." [t1]`, `request m 0 10 0 "One." []`, `sum m 900 0 300 "" []`, ls, `run_complete "One."`},
+		},
 		"two models": {
 			[]string{
 				start, `0 session.model_change {"newModel":"m"}`, typed, called, ran, result, `4.5 session.model_change {"newModel":"n"}`, answered,

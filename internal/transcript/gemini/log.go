@@ -23,7 +23,7 @@ type log struct {
 	requests, tools map[string]int
 	// agent is the subagent whose file is read, empty for the session's.
 	agent string
-	// seen are the rows of the session's other files, nil if there is none.
+	// seen are the rows of the session's files, nil for a subagent's.
 	seen map[string]bool
 	// end is how the current turn seems to have ended, nil while it is open.
 	end  *hook.TurnEnd
@@ -40,15 +40,12 @@ type log struct {
 
 // Read reads the session's file at path and those of its subagents.
 func Read(ctx context.Context, f *transcript.Files, q transcript.Query, path string) (*hook.Transcript, error) {
-	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int), clock: transcript.Clock{Off: !q.Full}}
+	l := &log{Log: transcript.NewLog(q.TextLimit()), requests: make(map[string]int), tools: make(map[string]int), seen: make(map[string]bool), clock: transcript.Clock{Off: !q.Full}}
 	paths, delegates := twins(ctx, f, path, q.Session)
 	h, _ := headOf(ctx, f, path)
 	gone, dir := h.kind == kindSubagent, agentsDir(path, q.Session)
 	if gone {
 		paths, dir = nil, filepath.Dir(path)
-	}
-	if len(paths) > 1 {
-		l.seen = make(map[string]bool)
 	}
 	for _, path := range paths {
 		_ = l.readFile(ctx, f, path, q) // the log has the error

@@ -181,45 +181,40 @@ func namedAfter(f *transcript.Files, dir, session string) []string {
 	return all[session[:min(idLength, len(session))]]
 }
 
-// twins are the files of a session in the folder of one of them, which is the last: a
-// version that keeps rows in lines goes on beside the older form. Until about March 2026 a
-// subagent's file looks like another of the session; these are agents.
+// twins are the files of a session in the folder of one of them, in the order in which they
+// were begun: a version that keeps rows in lines goes on beside the older form. Until about March
+// 2026 a subagent's file looks like another of the session; these are agents.
 func twins(ctx context.Context, f *transcript.Files, path, session string) (paths, agents []string) {
 	type twin struct {
-		transcript.Session
+		path    string
 		started time.Time
 	}
 	var found []twin
 	first := time.Time{}
 	for _, other := range append(namedAfter(f, filepath.Dir(path), session), path) {
-		if other == path && slices.ContainsFunc(found, func(t twin) bool { return t.Path == path }) {
+		if other == path && slices.ContainsFunc(found, func(t twin) bool { return t.path == path }) {
 			continue
 		}
 		h, ok := headOf(ctx, f, other)
-		s, regular := transcript.Stat(session, other)
+		_, regular := transcript.Stat(session, other)
 		if other != path && (!ok || !regular || h.session != session || h.kind == kindSubagent) {
 			continue
 		}
-		s.Path = other
-		found = append(found, twin{s, h.started})
+		found = append(found, twin{other, h.started})
 		if first.IsZero() || h.started.Before(first) {
 			first = h.started
 		}
 	}
-	slices.SortStableFunc(found, func(a, b twin) int { return cmp.Or(a.ModTime.Compare(b.ModTime), cmp.Compare(a.Path, b.Path)) })
-	named := false
+	// The order is by what the files say: when they were written is another where they are copies.
+	slices.SortStableFunc(found, func(a, b twin) int {
+		return cmp.Or(a.started.Compare(b.started), cmp.Compare(a.path, b.path))
+	})
 	for _, t := range found {
-		switch {
-		case delegated(ctx, f, t.Path, len(found) > 1 && t.started.After(first)):
-			agents = append(agents, t.Path)
-		case t.Path == path:
-			named = true
-		default:
-			paths = append(paths, t.Path)
+		if delegated(ctx, f, t.path, len(found) > 1 && t.started.After(first)) {
+			agents = append(agents, t.path)
+			continue
 		}
-	}
-	if named {
-		paths = append(paths, path)
+		paths = append(paths, t.path)
 	}
 	return paths, agents
 }

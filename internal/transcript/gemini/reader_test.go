@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,12 +131,13 @@ func TestFindSession(t *testing.T) {
 }
 
 // place writes a session's file.
-func place(t *testing.T, f *transcript.Files, name, text string) {
+func place(t *testing.T, f *transcript.Files, name, text string) (path string) {
 	t.Helper()
-	path := filepath.Join(f.Home, ".gemini", "tmp", "p", chats, name)
+	path = filepath.Join(f.Home, ".gemini", "tmp", "p", chats, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	return path
 }
 
 // A file of the older form is one JSON object, which ends early while it is written.
@@ -223,6 +225,63 @@ func TestSubagentsWithTheSessionsID(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTwoFilesOfASession has a session that goes on in a second file, with or without a copy of
+// the first one's rows. The files may be copies of the Gemini CLI's: when they were written, and which of
+// them a hook names, changes nothing.
+func TestTwoFilesOfASession(t *testing.T) {
+	const id = "eeeeeeee-1"
+	row := func(id string, n int, kind, text string) string {
+		return fmt.Sprintf(`{"id":%q,"timestamp":"2026-01-25T20:45:%02dZ","type":%q,"content":%q,"model":"m"}`, id, n, kind, text)
+	}
+	first := []string{row("1", 0, "user", "go"), row("2", 2, "gemini", "Done.")}
+	second := []string{row("3", 10, "user", "on"), row("4", 12, "gemini", "And this.")}
+	begins := `{"sessionId":"` + id + `","startTime":"2026-01-25T20:45:%02dZ"`
+	for name, files := range map[string][2]string{
+		"in the older form and in lines":   {"session-2026-01-25T20-45-eeeeeeee.json", "session-2026-01-25T20-45-eeeeeeee.jsonl"},
+		"with a copy":                      {"session-2026-01-25T20-45-eeeeeeee.json", "session-2026-01-25T20-45-eeeeeeee.jsonl"},
+		"in lines, the second sorts first": {"session-2026-01-25T20-45-eeeeeeee.jsonl", "session-2026-01-25T19-46-eeeeeeee.jsonl"},
+	} {
+		second := second
+		if name == "with a copy" {
+			second = slices.Concat(first, second)
+		}
+		var want []string
+		for i := range 4 {
+			f := finder(t, "")
+			var paths []string
+			for n, rows := range [][]string{first, second} {
+				text := fmt.Sprintf(begins+"}\n", n) + strings.Join(rows, "\n") + "\n"
+				if filepath.Ext(files[n]) == document {
+					text = fmt.Sprintf(begins, n) + `,"messages":[` + strings.Join(rows, ",") + "]}"
+				}
+				path := place(t, f, files[n], text)
+				paths = append(paths, path)
+				written := time.Now().Add(time.Duration(1-2*(i%2)) * time.Duration(n) * time.Hour)
+				if err := os.Chtimes(path, written, written); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: id, Full: true, Path: paths[i/2]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := lines(tr)
+			for _, path := range tr.Sources {
+				got = append(got, filepath.Base(path))
+			}
+			if want == nil {
+				want = got
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, the second file written first %v, a hook names file %d (-before +now):\n%s", name, i%2 == 1, i/2+1, diff)
+			}
+			if len(tr.Prompts) != 2 || len(tr.Requests) != 2 || len(tr.Ends) != 2 {
+				t.Errorf("%s: %d prompts, %d requests, %d ends; want 2 of each", name, len(tr.Prompts), len(tr.Requests), len(tr.Ends))
+			}
+		}
 	}
 }
 

@@ -152,7 +152,7 @@ func (l *log) subagent(m agentMeta) hook.Subagent {
 
 // add adds the next row.
 func (l *log) add(r *row) {
-	if id := r.Text("sessionId"); id != "" && id != l.id {
+	if id := r.Text("sessionId"); id != "" && id != l.id || l.Again(l.agent, r.Text("uuid"), r.at) {
 		return
 	}
 	l.Moves.Add(l.agent, r.at, r.Text("cwd"))

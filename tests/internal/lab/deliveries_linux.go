@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
@@ -32,6 +33,45 @@ func StopDeliveries(home string) error {
 // EndDeliveries ends those that linger because a destination is down.
 func EndDeliveries(home string) error {
 	return deliveries(home, func(pid int) error { return syscall.Kill(pid, syscall.SIGKILL) })
+}
+
+// Delivery returns the id of one of them, 0 if there is none.
+func Delivery(home string) (found int) {
+	return process(func(pid int) bool { return isDelivery(pid, home) })
+}
+
+// Program returns the id of a process of a group that runs the program, 0 if there is none.
+func Program(group int, name string) int {
+	return process(func(pid int) bool {
+		of, err := unix.Getpgid(pid)
+		exe, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+		return err == nil && of == group && filepath.Base(exe) == name
+	})
+}
+
+func process(is func(pid int) bool) int {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && is(pid) {
+			return pid
+		}
+	}
+	return 0
+}
+
+// Kill kills a process and reports whether there was one.
+func Kill(pid int) bool { return pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil }
+
+// AwaitGroup waits for the processes of a group that have become this process's children.
+func AwaitGroup(group int) error {
+	for {
+		switch _, err := syscall.Wait4(-group, nil, 0, nil); {
+		case errors.Is(err, syscall.ECHILD):
+			return nil
+		case err != nil && !errors.Is(err, syscall.EINTR):
+			return fmt.Errorf("wait for group %d: %w", group, err)
+		}
+	}
 }
 
 func deliveries(home string, first func(pid int) error) error {

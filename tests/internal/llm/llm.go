@@ -92,7 +92,8 @@ type Call struct {
 	ID   string         `json:"id,omitempty"`
 	Name string         `json:"name"`
 	Args map[string]any `json:"args"`
-	// Result is what the agent told the model of the call, in the forms messages and chat.
+	// Result is the call's result as the agent returned it to the model, in the forms messages
+	// and chat.
 	Result *Result `json:"result,omitempty"`
 
 	// The others are of the responses form. Text is the input of a custom tool, which has

@@ -33,7 +33,11 @@ func (g *Agent) Asks(t *testing.T, search llm.Call, task, question rig.Step, too
 		task, flush, question, flush,
 		hookspan("list", "--json", "--grep", Asked), hookspan("calls", "--json"), hookspan("doctor"),
 	}
-	c := Case{Script: llm.Script{Main: []llm.Turn{llm.Answer("Done."), llm.Answer("I look.", search), llm.Answer("It was done.")}}}
+	end := g.End
+	if end == nil {
+		end = func(text string) llm.Turn { return llm.Answer(text) }
+	}
+	c := Case{Script: llm.Script{Main: []llm.Turn{end("Done."), llm.Answer("I look.", search), end("It was done.")}}}
 	res := g.Try(t, cache, c.Script, steps, func(a *rig.Arena) error {
 		_, err := g.install(t.Context(), a, bin, &c)
 		return err

@@ -123,16 +123,16 @@ func (g *Agent) ManagedRunOnce(t *testing.T, c *Case, files map[string]string) *
 	return res
 }
 
-// InRun has the agent work twice at once in one hookspan run: when that has ended, what it says is
-// true, and both tasks have arrived.
-func (g *Agent) InRun(t *testing.T, program rig.Program, script llm.Script, step rig.Step) {
+// InRun has the agent work twice at once in one hookspan run, after other steps with a task each:
+// when that has ended, what it says is true, and all tasks have arrived.
+func (g *Agent) InRun(t *testing.T, program rig.Program, script llm.Script, step rig.Step, before ...rig.Step) {
 	t.Helper()
 	cache, bin := g.Programs(t)
 	command, err := program.Command(t.Context(), cache)
 	rig.Check(t, g.Name, err)
 	step.Args = slices.Concat([]string{"run", "--wait", "1m", "--", "sh", "-c", `"$@" & "$@"; wait`, "twice"}, command, step.Args)
 	step.Program = []string{filepath.Join(bin, "hookspan")}
-	res := g.Try(t, cache, script, []rig.Step{step}, func(a *rig.Arena) error {
+	res := g.Try(t, cache, script, append(before, step), func(a *rig.Arena) error {
 		_, err := g.install(t.Context(), a, bin, &Case{Script: script})
 		return err
 	})
@@ -141,10 +141,11 @@ func (g *Agent) InRun(t *testing.T, program rig.Program, script llm.Script, step
 	for _, trace := range traces {
 		sessions[trace.Root.Attrs.String(otelmap.KeyConversationID)] = true
 	}
-	_, said, _ := strings.Cut(res.Steps[0].Stderr, "hookspan: run: ")
-	t.Log(said)
-	if len(traces) != 2 || len(sessions) != 2 || len(wrong) > 0 || res.Steps[0].ExitCode != 0 {
-		t.Errorf("%d traces of %d sessions, %q, exit code %d; want two tasks", len(traces), len(sessions), wrong, res.Steps[0].ExitCode)
+	ran, want := res.Steps[len(before)], 2+len(before)
+	_, said, _ := strings.Cut(ran.Stderr, "hookspan: run: ")
+	t.Log(ran.Took, said)
+	if len(traces) != want || len(sessions) != want || len(wrong) > 0 || ran.ExitCode != 0 {
+		t.Errorf("%d traces of %d sessions, %q, exit code %d; want %d tasks", len(traces), len(sessions), wrong, ran.ExitCode, want)
 	}
 	if !strings.HasPrefix(said, "2 tasks · ") || !strings.Contains(said, " · delivered to otlp") || strings.Contains(said, "not ") {
 		t.Errorf("it says %q, want that two tasks are delivered", said)

@@ -96,6 +96,8 @@ type Agent struct {
 	Settings func(a *rig.Arena, more map[string]string) error
 	// Install, if not nil, does all that is done before the first step of a case.
 	Install func(ctx context.Context, a *rig.Arena, bin string, c *Case) error
+	// End is how the model ends a task. If nil, it answers with a text.
+	End func(text string) llm.Turn
 	// Kept is a file or a folder below the home folder that is the same once hookspan is
 	// uninstalled.
 	Kept string

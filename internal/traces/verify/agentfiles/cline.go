@@ -140,19 +140,41 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 	}
 }
 
-// clineStatus is what a result says: of the tools of the SDK, each part does.
+// clineStatus is what a result says.
 func clineStatus(b *block, classic bool) Status {
-	text := strings.ReplaceAll(string(b.Content), `\"`, `"`)
-	says := func(value string) bool {
-		return strings.Contains(text, `"success":`+value) || strings.Contains(text, `"success": `+value)
-	}
-	switch {
-	case b.IsError || says("false"):
+	if b.IsError {
 		return Bad
-	case !classic && says("true") && len(text) < maxHead:
-		return OK
+	}
+	if !classic {
+		return sdkStatus(string(b.Content))
+	}
+	text := strings.ReplaceAll(string(b.Content), `\"`, `"`)
+	if strings.Contains(text, `"success":false`) || strings.Contains(text, `"success": false`) {
+		return Bad
 	}
 	return Unstated
+}
+
+// sdkStatus is what the parts of a result of the SDK say, or of a long one its end. It may be
+// one part, in a text. What a command printed may look the same.
+func sdkStatus(raw string) Status {
+	if text := value[string]([]byte(raw)); text != "" {
+		raw = "[" + text + "]"
+	}
+	status := Unstated
+	for _, part := range value[[]struct{ Success *bool }]([]byte(raw)) {
+		switch {
+		case part.Success == nil:
+		case !*part.Success:
+			return Bad
+		default:
+			status = OK
+		}
+	}
+	if end := strings.ReplaceAll(raw[max(0, len(raw)-40):], `\"`, `"`); strings.Contains(raw, "\n…") && strings.Contains(end, `"success":false}`) {
+		return Bad
+	}
+	return status
 }
 
 // clineResult adds a result, of a text that of the first call of the tool in its heading. It returns

@@ -52,6 +52,9 @@ func openCopilot(r *file) func([]byte) {
 		return func([]byte) {}
 	}
 	return rows(r, func(row *copilotRow, line []byte) {
+		if r.repeats(row.ID, row.Timestamp) {
+			return
+		}
 		r.at, r.agent = timeOf(row.Timestamp), cmp.Or(row.AgentID, row.Data.ParentToolCallID)
 		r.kind("copilot-cli", row.Type, line)
 		c.take(row)

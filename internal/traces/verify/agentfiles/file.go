@@ -51,6 +51,22 @@ type file struct {
 	// equal counts equal prompts, dirs are the folders that the agents work in.
 	equal map[string]int
 	dirs  map[string]string
+	// taken are the rows that were read, by their ids and times.
+	taken map[[2]string]bool
+}
+
+// repeats reports that a row is in the file again.
+func (r *file) repeats(id, at string) bool {
+	if id == "" {
+		return false
+	}
+	row := [2]string{id, at}
+	again := r.taken[row]
+	if r.taken == nil {
+		r.taken = make(map[[2]string]bool)
+	}
+	r.taken[row] = true
+	return again
 }
 
 func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {

@@ -57,6 +57,9 @@ func openQwen(r *file) func([]byte) {
 	}
 	r.sub = false
 	return rows(r, func(row *qwenRow, line []byte) {
+		if r.repeats(row.UUID, row.Timestamp) {
+			return
+		}
 		r.session, r.at, r.agent = cmp.Or(row.SessionID, r.session), timeOf(row.Timestamp), row.AgentID
 		if name, sub := strings.CutPrefix(c.name, "agent-"); sub {
 			r.agent = cmp.Or(row.AgentID, name)

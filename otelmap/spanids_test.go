@@ -1,0 +1,54 @@
+package otelmap
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/otlp"
+)
+
+// TestRequestsWithOneIDAreTwoSpans has two requests that a provider gave one id, in any order
+// in which the files may list them and with an id for either of them that looks like the
+// other's ordinal.
+func TestRequestsWithOneIDAreTwoSpans(t *testing.T) {
+	request := func(agent, id string, sec float64) hook.Request {
+		return hook.Request{ID: id, Agent: agent, Turn: "p1", Start: ev(sec, 0).Time, End: ev(sec+0.5, 0).Time, Model: "m", Usage: &hook.Usage{Input: 1}}
+	}
+	for name, list := range map[string][]hook.Request{
+		"one id":                   {request("", "c", 1), request("", "c", 2)},
+		"no id":                    {request("", "", 1), request("", "", 2)},
+		"an id like an ordinal":    {request("", "c", 1), request("", "c", 2), request("", "c/1", 3)},
+		"an id like an agent's":    {request("", "a/c", 1), request("a", "c", 2)},
+		"an agent's id like one":   {request("a", "c", 1), request("a/c", "", 2), request("", "a/c", 3)},
+		"one moment with one id":   {request("", "c", 1), request("", "c", 1)},
+		"several agents, one id":   {request("a", "c", 1), request("b", "c", 1), request("", "c", 1)},
+		"an id with a NUL, agents": {request("a", "b\x00c", 1), request("a\x00b", "c", 2)},
+	} {
+		events := []hook.Event{turnPrompt(0, "p1")}
+		for _, id := range []string{"a", "b", "a/c", "a\x00b"} {
+			events = append(events, asAgent(turnEv(0.1, hook.KindRunStart, "p1"), id, "Explore"))
+		}
+		events = append(events, turnStop(11, "p1"))
+		spans := func(requests []hook.Request) (ids []string) {
+			b := buildTurns(Carry{}, logged(events...))
+			tr := &hook.Transcript{Requests: requests}
+			for _, s := range spansOf(b, b.Runs(far)[0], tr)[1:] {
+				if value(s, KeyOperation) == OpChat {
+					ids = append(ids, otlp.SpanID(s))
+				}
+			}
+			slices.Sort(ids)
+			return ids
+		}
+		got := spans(list)
+		if n := len(slices.Compact(slices.Clone(got))); len(got) != len(list) || n != len(list) {
+			t.Errorf("%s: %d spans with %d ids, want %d", name, len(got), n, len(list))
+		}
+		reversed := slices.Clone(list)
+		slices.Reverse(reversed)
+		if again := spans(reversed); !slices.Equal(got, again) {
+			t.Errorf("%s: ids %v, in another order %v", name, got, again)
+		}
+	}
+}
