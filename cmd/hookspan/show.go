@@ -51,6 +51,10 @@ from the spool, without secrets; where they are from is printed.
 --cost says where the money went: for the agent's requests and its subagents, and which
 requests missed the cache or were made larger by the output of a call.
 
+It also says what the session's first request had: the input that the agent and its
+settings send before any work is done, the share that was cached, and how that changed
+since the agent's session before in the same folder.
+
 --file shows how the task changed a file, or those of a folder, as diffs.
 
 --commit shows the task with the call that made a commit.
@@ -110,10 +114,8 @@ On a terminal the output goes through the pager in PAGER, or less.`,
 				return edits.print(ctx, p, store.Filter{Trace: t.TraceID, Limit: -1})
 			case f.failed || f.span != "":
 				return showCalls(ctx, a, p, t, f)
-			case f.cost && f.asJSON:
-				return a.printJSON(view.CostsOf(store.WorkOf(t)))
 			case f.cost:
-				return view.Cost(a.stdout, t.Title, view.CostsOf(store.WorkOf(t)), a.viewOptions())
+				return showCost(ctx, a, p, t, f)
 			case f.asJSON:
 				return a.printJSON(t)
 			}
@@ -197,6 +199,19 @@ type shownCall struct {
 	Started time.Time   `json:"started,omitzero"`
 	Ended   time.Time   `json:"ended,omitzero"`
 	view.CallText
+}
+
+// showCost prints where the money of a task went.
+func showCost(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace, f showFlags) error {
+	w := store.WorkOf(t)
+	opening, err := p.Store.Opening(ctx, w)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return a.printJSON(view.CostsOf(w, opening))
+	}
+	return view.Cost(a.stdout, t.Title, view.CostsOf(w, opening), a.viewOptions())
 }
 
 // showCalls shows one row of a trace, or the calls that failed.

@@ -1,16 +1,5 @@
 package checkout
 
-import (
-	"io/fs"
-	"syscall"
-	"time"
-)
+import "syscall"
 
-// changed is when a file was last written, by a time that no program can set.
-func changed(info fs.FileInfo) time.Time {
-	at := info.ModTime()
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		at = latest(at, time.Unix(st.Ctim.Unix()))
-	}
-	return at
-}
+func ctime(st *syscall.Stat_t) *syscall.Timespec { return &st.Ctim }

@@ -8,6 +8,8 @@
 package checkout
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,12 +24,14 @@ const (
 	maxDepth = 40
 )
 
-// find returns the nearest folder with a .git, and the folder that this is or names.
+// find returns the nearest folder with a .git, and the folder that this is or names, "" if that
+// cannot be read. Both are empty where no folder has one.
 func find(dir string) (top, git string) {
 	for range maxDepth {
 		path := filepath.Join(dir, ".git")
-		if info, err := os.Lstat(path); err == nil {
+		if info, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			switch {
+			case err != nil:
 			case info.IsDir():
 				git = path
 			case info.Mode().IsRegular():
@@ -42,21 +46,22 @@ func find(dir string) (top, git string) {
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			break
+			return "", ""
 		}
 		dir = up
 	}
-	return "", ""
+	return dir, ""
 }
 
 // local refuses relative paths, and those of another machine: only to look at one can
 // send a credential there.
-func local(path string) bool {
-	return filepath.IsAbs(path) && !strings.HasPrefix(path, `\\`) && !strings.HasPrefix(path, "//")
-}
+func local(path string) bool { return filepath.IsAbs(path) && !remotely(path) }
+
+// remotely reports that a path begins with two slashes of any kind.
+func remotely(path string) bool { return len(path)-len(strings.TrimLeft(path, `/\`)) > 1 }
 
 func absolute(dir, path string) string {
-	if strings.HasPrefix(path, `\\`) || strings.HasPrefix(path, "//") {
+	if remotely(path) {
 		return ""
 	}
 	if !filepath.IsAbs(path) {

@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,42 +31,83 @@ func Printed(output string) (ids []string) {
 }
 
 // Commits returns for each call the commits that it made, of those that the log has since an
-// earlier note, which may be nil: what the call printed, else one whose subject no other commit
-// and no other call has. The calls have succeeded; a command line can succeed though one of its
-// commands has not, and is then no proof.
+// earlier note, which may be nil, with a time within the call's: what the call printed, else one
+// that no other commit and no other call has the subject of. A call without a command, or with
+// one that may work elsewhere, has only what it printed. The calls have succeeded; a command line
+// can succeed though one of its commands has not, and is then no proof.
 func (l *Look) Commits(n *Note, calls []Call) [][]string {
 	made := make([][]string, len(calls))
 	text := l.Log
 	if from := l.Size - int64(len(text)); n != nil && n.Git == l.Git && n.Size > from && n.Size <= l.Size {
 		text = text[n.Size-from:]
 	}
-	subjects := make(map[string][]string) // the ids of commits
+	subjects := make(map[string][]int) // the calls that may have made a commit, -1 for one of none
+	ids := make(map[string]string)
 	for entry := range strings.Lines(text) {
 		sums, message, _ := strings.Cut(strings.TrimSuffix(entry, "\n"), "\t")
-		ids := strings.Fields(sums)
-		if len(ids) < 2 || commit(ids[1]) == "" {
+		words := strings.Fields(sums)
+		if len(words) < 4 || commit(words[1]) == "" {
 			continue
 		}
-		id := ids[1]
-		printed := slices.IndexFunc(calls, func(c Call) bool {
-			return slices.ContainsFunc(c.Printed, func(short string) bool { return strings.HasPrefix(id, short) })
-		})
-		if what, subject, _ := strings.Cut(message, ": "); printed >= 0 {
-			if !slices.Contains(made[printed], id) {
-				made[printed] = append(made[printed], id)
+		id := words[1]
+		what, subject, _ := strings.Cut(message, ": ")
+		byPrint, bySubject := makers(calls, id, subject, words[len(words)-2])
+		if byPrint >= 0 {
+			if !slices.Contains(made[byPrint], id) {
+				made[byPrint] = append(made[byPrint], id)
 			}
 		} else if strings.HasPrefix(what, "commit") && len(subject) >= leastSubject {
-			subjects[subject] = append(subjects[subject], id)
+			subjects[subject], ids[subject] = append(subjects[subject], bySubject), id
 		}
 	}
-	for subject, ids := range subjects {
-		names := func(c Call) bool {
-			return strings.Contains(c.Command, subject) && strings.Contains(c.Command, "commit")
-		}
-		i := slices.IndexFunc(calls, names)
-		if i >= 0 && len(ids) == 1 && len(made[i]) == 0 && !strings.ContainsAny(calls[i].Command, "|;\n") && !strings.Contains(calls[i].Command, `\n`) && !slices.ContainsFunc(calls[i+1:], names) {
-			made[i] = ids
+	for subject, by := range subjects {
+		if i := by[0]; len(by) == 1 && i >= 0 && len(made[i]) == 0 {
+			made[i] = []string{ids[subject]}
 		}
 	}
 	return made
+}
+
+// makers returns the calls that may have made a commit at a time, which is in seconds: the first
+// one that printed it, and the only one whose command has its subject, -1 for none.
+func makers(calls []Call, id, subject, seconds string) (byPrint, bySubject int) {
+	byPrint, bySubject = -1, -1
+	at, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return byPrint, bySubject
+	}
+	several := false
+	for i := range calls {
+		c := &calls[i]
+		switch {
+		case at < c.Begun.Unix() || at > c.Ended.Unix():
+		case byPrint < 0 && slices.ContainsFunc(c.Printed, func(short string) bool { return strings.HasPrefix(id, short) }):
+			byPrint = i
+		case c.commits(subject):
+			several = several || bySubject >= 0
+			bySubject = i
+		}
+	}
+	if several {
+		bySubject = -1
+	}
+	return byPrint, bySubject
+}
+
+// commits reports that the call's command line, if it succeeds, makes a commit with a subject.
+func (c *Call) commits(subject string) bool {
+	before, after, ok := strings.Cut(c.Command, subject)
+	if !ok || subject == "" || strings.ContainsAny(c.Command, "|;\n") || strings.Contains(c.Command, "--dry-run") {
+		return false
+	}
+	quote := before[max(0, len(before)-1):]
+	if quote != `"` && quote != "'" || !strings.HasPrefix(after, quote) {
+		return false // it is a part of another text
+	}
+	words := strings.Fields(before[strings.LastIndexAny(before, "&(")+1 : len(before)-1])
+	message := slices.IndexFunc(words, func(w string) bool {
+		return w == "--message" || w == "--message=" || len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.HasSuffix(w, "m")
+	})
+	verb := slices.Index(words, "commit")
+	return verb > 0 && words[0] == "git" && message > verb && message == len(words)-1
 }

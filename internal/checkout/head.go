@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,6 +26,9 @@ const maxLog = 64 << 10
 // Look is what the files of a worktree say at one moment.
 type Look struct {
 	Repository hook.Repository
+	// Unknown reports that the branch is not known: the folder is gone, as that of a worktree
+	// that was removed, or its files of git cannot be read or name nothing that is a branch.
+	Unknown bool
 	// Git is the worktree's folder of git, which names the worktree; empty without one.
 	Git string
 	// Moved is when HEAD was written, which happens when it gets another branch, and Logged
@@ -56,11 +60,16 @@ type Call struct {
 
 // At looks at the worktree that a folder belongs to.
 func At(dir string) *Look {
-	l := &Look{}
+	l := &Look{Unknown: true}
 	if !local(dir) {
 		return l
 	}
-	top, git := find(filepath.Clean(dir))
+	dir = filepath.Clean(dir)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return l // a repository around it is another one
+	}
+	top, git := find(dir)
+	l.Unknown = top != ""
 	if git == "" {
 		return l
 	}
@@ -79,18 +88,16 @@ func At(dir string) *Look {
 		return l
 	}
 	l.Git, l.Moved = git, changed(info)
-	// With reftable, HEAD is not in this file, which names no branch that can be.
-	switch branch, ok := strings.CutPrefix(text, "ref: refs/heads/"); {
-	case ok && branch != ".invalid":
-		l.Repository.Branch, l.Repository.Revision = hook.PlainWord(branch), revision(common, "refs/heads/"+branch)
-	case !ok:
+	ref, named := strings.CutPrefix(text, "ref: ")
+	if !named {
 		l.Repository.Revision = commit(text)
-		for _, of := range []string{"rebase-merge", "rebase-apply"} {
-			if branch, ok := strings.CutPrefix(line(filepath.Join(git, of, "head-name")), "refs/heads/"); ok {
-				l.Repository.Branch = hook.PlainWord(branch) // which the rebase will move
-			}
-		}
+		ref = cmp.Or(line(filepath.Join(git, "rebase-merge", "head-name")), line(filepath.Join(git, "rebase-apply", "head-name"))) // which the rebase will move
 	}
+	l.Repository.Branch = branch(ref)
+	if named && l.Repository.Branch != "" {
+		l.Repository.Revision = revision(common, ref)
+	}
+	l.Unknown = l.Repository.Branch == "" && l.Repository.Revision == ""
 	l.Repository.Name, l.Repository.URL = hook.RepositoryAt(remote(string(config)))
 	if l.Repository.Name == "" {
 		l.Repository.Name = hook.PlainWord(strings.TrimSuffix(filepath.Base(top), ".git"))
@@ -111,6 +118,19 @@ func (l *Look) readLog(path string) {
 		return
 	}
 	l.Log, l.Size, l.Logged = string(end), info.Size(), changed(info)
+}
+
+// branch returns the branch that a reference names, "" if git allows no such name, as of the stub
+// that HEAD is where the references are in a table. A name cannot lead out of the folder.
+func branch(ref string) string {
+	name, ok := strings.CutPrefix(ref, "refs/heads/")
+	for part := range strings.SplitSeq(name, "/") {
+		ok = ok && part != "" && part[0] != '.' && !strings.HasSuffix(part, ".lock")
+	}
+	if !ok || strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") || strings.ContainsAny(name, " ~^:?*[\\") {
+		return ""
+	}
+	return hook.PlainWord(name)
 }
 
 // revision returns the commit that a reference names, "" if that is not in a file.
@@ -170,6 +190,8 @@ var stays = sync.OnceValue(func() *regexp.Regexp {
 // is empty if no branch was checked out.
 type move struct {
 	from, to string
+	// back reports that the move is to what was checked out before from.
+	back bool
 	// verbs are the commands of git that make it.
 	verbs []string
 }
@@ -190,7 +212,10 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 	default:
 		text, branch = text[n.Size-start:], n.Branch
 	}
-	_, before, _ := strings.Cut(lastOf(l.Log[:len(l.Log)-len(text)]), " ")
+	earlier := l.Log[:len(l.Log)-len(text)]
+	_, before, _ := strings.Cut(lastOf(earlier), " ")
+	_, left, _ := strings.Cut(earlier[max(0, strings.LastIndex(earlier, moving)):], moving)
+	left, _, _ = strings.Cut(left, " ")
 	for entry := range strings.Lines(text) {
 		was, to, _ := strings.Cut(entry, " ")
 		if before != "" && !strings.HasPrefix(before, was+" ") {
@@ -199,9 +224,9 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 		before = to
 		_, message, _ := strings.Cut(strings.TrimSuffix(entry, "\n"), "\t")
 		m, ok := move{}, true
-		if what, moved := strings.CutPrefix(message, "checkout: moving from "); moved {
+		if what, moved := strings.CutPrefix(message, moving); moved {
 			m.from, m.to, ok = strings.Cut(what, " to ")
-			m.verbs = []string{"checkout", "switch"}
+			m.verbs, m.back, left = []string{"checkout", "switch"}, m.to == left, m.from
 		} else if what, renamed := strings.CutPrefix(message, "Branch: renamed refs/heads/"); renamed {
 			m.verbs = []string{"branch"}
 			m.from, m.to, ok = strings.Cut(what, " to refs/heads/")
@@ -209,7 +234,7 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 				continue // a renaming has two entries
 			}
 		} else if _, returned, is := strings.Cut(message, "): returning to refs/heads/"); is {
-			m = move{returned, returned, []string{"rebase"}}
+			m = move{from: returned, to: returned, verbs: []string{"rebase"}}
 		} else if stays().MatchString(message) {
 			continue
 		} else {
@@ -231,6 +256,9 @@ func (l *Look) since(n *Note) (moves []move, ok bool) {
 	return moves, branch == l.Repository.Branch || branch == unnamed || l.Repository.Branch == ""
 }
 
+// moving begins the message of an entry that a checkout made.
+const moving = "checkout: moving from "
+
 // noCommit begins the first entry of a log.
 const noCommit = "0000000000000000000000000000000000000000 "
 
@@ -247,17 +275,17 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 		add(begin, "", false)
 		begin = n.Moved.Add(tick)
 	}
+	unmoved := !l.Moved.Add(tick).After(begin)
+	var moves []move
 	var made []*Call
-	moves, ok := l.since(n)
-	// If HEAD was written and its log was not, its time is not that of the last move.
-	ok = ok && len(moves) > 0 && !l.Logged.Add(tick).Before(l.Moved)
-	if ok && len(moves) > 1 {
-		made, ok = by(slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) }), moves, l.Moved)
+	if !unmoved {
+		moves, made, unmoved = l.moves(n, begin, calls)
 	}
+	ok := len(moves) > 0
 	switch {
-	case l.Git == "":
-		return hook.Checkouts{{At: begin}}
-	case !l.Moved.Add(tick).After(begin):
+	case l.Git == "" || l.Unknown:
+		return hook.Checkouts{{At: begin, Repository: l.Repository, Unknown: l.Unknown}}
+	case unmoved:
 		add(begin, l.Repository.Branch, true)
 	case l.Moved.After(end):
 		if ok && len(moves) == 1 {
@@ -286,11 +314,31 @@ func (l *Look) During(n *Note, begin, end time.Time, calls []Call) (out hook.Che
 		add(l.Moved, "", false)
 		add(l.Moved.Add(tick), l.Repository.Branch, true)
 	}
-	if last := out[len(out)-1]; !l.Logged.After(end) && l.Repository.Revision != "" {
-		last.At, last.Repository.Revision = latest(last.At, l.Logged), l.Repository.Revision
-		out = append(out, last)
+	if last := &out[len(out)-1]; !l.Logged.IsZero() && !l.Logged.After(end) && l.Repository.Revision != "" {
+		if l.Logged.After(last.At) {
+			out = append(out, *last)
+			last = &out[len(out)-1]
+			last.At = l.Logged
+		}
+		last.Repository.Revision = l.Repository.Revision
 	}
 	return out
+}
+
+// moves returns the moves since a note, and for each of several the call that made it; none if
+// that is in doubt. stayed reports that there are none though HEAD was written, as commits do
+// where no branch is checked out.
+func (l *Look) moves(n *Note, begin time.Time, calls []Call) (moves []move, made []*Call, stayed bool) {
+	moves, ok := l.since(n)
+	// If HEAD was written and its log was not, its time is not that of the last move.
+	ok = ok && !l.Logged.Add(tick).Before(l.Moved)
+	if ok && len(moves) > 1 {
+		made, ok = by(slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Begun.Before(begin) }), moves, l.Moved)
+	}
+	if !ok {
+		return nil, nil, false
+	}
+	return moves, made, len(moves) == 0 && n != nil && n.Branch == "" && l.Repository.Branch == ""
 }
 
 // by returns for each move the call that made it. Each must be named by a command of a call, in
@@ -316,6 +364,6 @@ func by(calls []Call, moves []move, last time.Time) (made []*Call, ok bool) {
 func (m *move) named(words []string) bool {
 	return slices.ContainsFunc(m.verbs, func(verb string) bool {
 		i := slices.Index(words, verb)
-		return i > 0 && (verb == "rebase" || slices.Contains(words[i:], m.to))
+		return i > 0 && (verb == "rebase" || slices.Contains(words[i:], m.to) || m.back && slices.Contains(words[i:], "-"))
 	})
 }

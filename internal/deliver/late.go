@@ -111,6 +111,9 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 		return err
 	}
 	p.lost = err != nil
+	if p.lateDone || len(p.missed) > 0 {
+		p.locate(ctx, s, nil)
+	}
 	for _, id := range slices.Sorted(maps.Keys(p.missed)) {
 		lines, err := x.all(id)
 		for _, at := range p.missed[id] {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/checkout"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -59,6 +60,9 @@ func TestLateEventsCompleteTheirRun(t *testing.T) {
 			b, m := newBench(t), &memory{}
 			d := b.claudeDeliverer(nil, Destination{Name: "otlp", Client: m, Batch: 512})
 			d.Map.IdleTimeout = 1000 * time.Hour
+			d.Look = func(string) *checkout.Look {
+				return &checkout.Look{Git: "/w/.git", Moved: began.Add(-time.Hour), Repository: hook.Repository{Name: "shop", Branch: "main"}}
+			}
 			var late []spool.Record
 			recs := slices.Clone(c.recs)
 			for _, i := range slices.Backward(c.late) {

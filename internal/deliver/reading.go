@@ -49,6 +49,8 @@ type reading struct {
 	silently time.Time
 	// linked reports that the session that led to this one was looked for.
 	linked bool
+	// begun is when the first run began that is to be sent now or later.
+	begun time.Time
 	// at is when the last record was stored.
 	at time.Time
 	// seen is the size of the log before it was read to its end: a torn record stays behind
@@ -181,7 +183,7 @@ func (p *reading) add(rec *spool.Record) error {
 // due returns the runs that can be sent at a time. It notes which runs there are
 // and, at the log's end, how long those that are settling still take.
 func (p *reading) due(now time.Time) (due []*otelmap.Run) {
-	p.known, p.gone, p.settling = make(map[string]bool), make(map[string]bool), 0
+	p.known, p.gone, p.settling, p.begun = make(map[string]bool), make(map[string]bool), 0, now
 	if p.builder == nil {
 		return nil
 	}
@@ -205,6 +207,7 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 		if p.forgotten[root] {
 			p.gone[id] = true
 		}
+		p.begins(r)
 		p.lateDone = p.lateDone || p.st.Done[id] && p.st.Read > 0 && r.Last >= p.st.Read && r.Since(p.st.Read)
 		switch {
 		case p.st.Done[id] || r.Repeated || !r.Ended || p.gone[id]:
@@ -218,6 +221,13 @@ func (p *reading) due(now time.Time) (due []*otelmap.Run) {
 	}
 	p.finished = !p.more && p.builder.Finished(now)
 	return due
+}
+
+// begins notes when the first run began that is to be sent now or later.
+func (p *reading) begins(r *otelmap.Run) {
+	if begun := r.Begun(); !p.st.Done[r.ID.String()] && begun.Before(p.begun) {
+		p.begun = begun
+	}
 }
 
 // settle notes that a run settles for some time yet. Runs that have settled wait for none,

@@ -19,7 +19,7 @@ import (
 // destination as they end, and to another one at last, when a third branch is checked out.
 func TestRootsHaveTheBranchOfTheirEnd(t *testing.T) {
 	b := newBench(t)
-	look := &checkout.Look{Git: "/w/.git", Moved: b.clock.Now().Add(-time.Hour)}
+	look := &checkout.Look{Git: "/w/.git", Moved: b.clock.Now().Add(-time.Hour), Logged: b.clock.Now().Add(-time.Hour)}
 	switchTo := func(branch string) {
 		if look.Repository.Branch != "" {
 			look.Log += fmt.Sprintf("%040d %040d a <a@example.com> 0 +0000\tcheckout: moving from %s to %s\n", 0, 0, look.Repository.Branch, branch)

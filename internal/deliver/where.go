@@ -21,12 +21,8 @@ import (
 // what is delivered again is then equal.
 const checkoutsFile = "checkouts"
 
-// maxCommand is the longest command that is searched for those of git, in bytes, and maxNotes of
-// how many worktrees a session keeps a note.
-const (
-	maxCommand = 4 << 10
-	maxNotes   = 8
-)
+// maxNotes is of how many worktrees a session keeps a note.
+const maxNotes = 8
 
 // whereabouts is what the file holds.
 type whereabouts struct {
@@ -42,9 +38,8 @@ type whereabouts struct {
 // worked is what events say about where agents work, and about commands of git.
 type worked struct {
 	moves hook.Moves
-	open  hook.OpenCalls[time.Time]
-	calls []checkout.Call
-	ends  []uint64 // the hashes of the events of the calls' ends
+	open  hook.OpenCalls[hook.Move]
+	calls []gitCall
 }
 
 // note takes over what an event says.
@@ -64,15 +59,16 @@ func (w *worked) note(e *hook.Event) {
 	key := hook.CallKey{ID: e.Tool.ID, Name: e.Tool.Name, Input: uint64(crc32.ChecksumIEEE([]byte(e.Tool.Input)))}
 	switch e.Kind {
 	case hook.KindToolStart:
-		w.open.Start(key, e.At())
+		w.open.Start(key, hook.Move{At: e.At(), Cwd: e.Cwd})
 	case hook.KindToolEnd:
 		begun, ok := w.open.End(key)
 		if !ok {
-			begun = e.At()
+			begun = hook.Move{At: e.At(), Cwd: e.Cwd}
 		}
 		if e.Tool.Status == hook.ToolOK {
-			w.calls = append(w.calls, checkout.Call{Begun: begun, Ended: e.At(), Command: e.Tool.Input[:min(len(e.Tool.Input), maxCommand)], Printed: printed})
-			w.ends = append(w.ends, e.Hash)
+			c := gitCall{call: checkout.Call{Begun: begun.At, Ended: e.At(), Printed: printed}, end: e.Hash}
+			c.place(begun.Cwd, e.Tool.Input)
+			w.calls = append(w.calls, c)
 		}
 	}
 }
@@ -89,8 +85,8 @@ func readWhereabouts(s *spool.Session) (w whereabouts, err error) {
 	return w, err
 }
 
-// locate finds out what was checked out during runs, unless that was noted when they were
-// delivered before.
+// locate finds out what was checked out up to the newest event, unless that was noted when it
+// was delivered before.
 func (p *reading) locate(ctx context.Context, s *spool.Session, due []*otelmap.Run) {
 	if p.Look == nil || len(p.worked.moves) == 0 {
 		return
@@ -109,16 +105,17 @@ func (w *whereabouts) tell(b *otelmap.Builder) {
 }
 
 func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run) (whereabouts, error) {
-	begin, end := due[0].Begun(), due[0].EndedAt
-	for _, r := range due[1:] {
-		if r.Begun().Before(begin) {
-			begin = r.Begun()
-		}
-		if r.EndedAt.After(end) {
-			end = r.EndedAt
+	now, newest := p.at, p.last.At()
+	if !p.more {
+		now = p.Now()
+	}
+	for _, r := range due {
+		if r.EndedAt.After(newest) {
+			newest = r.EndedAt
 		}
 	}
-	if w, err := readWhereabouts(s); err != nil || !end.After(w.Until) {
+	noted := func(w *whereabouts) bool { return !newest.After(w.Until) && !w.Until.After(p.Now().Add(clockStep)) }
+	if w, err := readWhereabouts(s); err != nil || noted(&w) {
 		return w, err
 	}
 	unlock, err := s.Lock(ctx, checkoutsFile)
@@ -127,13 +124,13 @@ func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run
 	}
 	defer func() { _ = unlock() }()
 	w, err := readWhereabouts(s) // another process may have looked
-	if err != nil || !end.After(w.Until) {
+	if err != nil || noted(&w) {
 		return w, err
 	}
-	if begin.Before(w.Until) {
-		begin = w.Until
+	if w.Until.After(p.Now().Add(clockStep)) { // the clock was set back: its times mean nothing
+		w = whereabouts{Commits: w.Commits, Checkouts: hook.Checkouts{{Unknown: true}}}
 	}
-	w.add(p.Look, &p.worked, begin, end)
+	w.add(p.Look, &p.worked, p.begun, now)
 	b, err := json.Marshal(w)
 	if err != nil {
 		return w, fmt.Errorf("encode %s: %w", checkoutsFile, err)
@@ -141,51 +138,52 @@ func (p *reading) look(ctx context.Context, s *spool.Session, due []*otelmap.Run
 	return w, s.WriteFile(checkoutsFile+".json", b)
 }
 
-// add looks at the worktrees in which agents worked from one time to another.
-func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begin, end time.Time) {
-	if w.Commits == nil {
-		w.Commits = make(map[uint64][]string)
+// add looks at the worktrees in which agents have worked since a time. From now on nothing is
+// known, until it is looked at again.
+func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begun, now time.Time) {
+	if !begun.After(w.Until) {
+		begun = w.Until.Add(1)
 	}
 	looks := make(map[string]*checkout.Look)
 	at := func(dir string) *checkout.Look {
-		if looks[dir] == nil {
-			looks[dir] = look(dir)
+		l := looks[dir]
+		if l == nil {
+			l = look(dir)
+			for _, other := range looks {
+				if l.Git != "" && l.Git == other.Git {
+					l = other
+				}
+			}
+			looks[dir] = l
 		}
-		return looks[dir]
+		return l
 	}
+	calls := w.commits(of.calls, at, begun)
 	moves := slices.Clone(of.moves)
 	slices.SortStableFunc(moves, hook.Move.Compare)
-	lead := make(map[string]bool) // the worktrees of the lead agent
+	lead, agents := make(map[string]bool), make(map[string]bool) // the lead agent's worktrees, and who was looked at
 	for i := 0; i < len(moves); {
-		first, l := i, at(moves[i].Cwd)
-		for i++; i < len(moves) && moves[i].Agent == moves[first].Agent && at(moves[i].Cwd).Git == l.Git; i++ {
+		first, l, agent := i, at(moves[i].Cwd), moves[i].Agent
+		for i++; i < len(moves) && moves[i].Agent == agent && at(moves[i].Cwd) == l; i++ {
 		}
-		from, to, agent := begin, end, moves[first].Agent
-		if first > 0 && moves[first-1].Agent == agent && moves[first].At.After(from) {
-			from = moves[first].At
+		lead[l.Git] = lead[l.Git] || agent == ""
+		from, to := period(moves, first, i, begun, now)
+		if to.Before(from) || agent != "" && len(lead) == 1 && lead[l.Git] && w.last(agent) < 0 {
+			continue // before that, or where the lead agent works
 		}
-		if i < len(moves) && moves[i].Agent == agent && moves[i].At.Before(to) {
-			to = moves[i].At
+		note := w.noted(l)
+		found := l.During(note, from, to, calls[l.Git])
+		if !agents[agent] && note != nil && note.Moved.Equal(l.Moved) {
+			w.bridge(agent, found[0])
 		}
-		if agent == "" {
-			lead[l.Git] = true
-		}
-		if to.Before(from) || agent != "" && len(lead) == 1 && lead[l.Git] {
-			continue
-		}
-		var note *checkout.Note
-		if n := slices.IndexFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git }); n >= 0 {
-			note = &w.Notes[n]
-		}
-		for i, made := range l.Commits(note, of.calls) {
-			if len(made) > 0 && of.calls[i].Ended.After(from) {
-				w.Commits[of.ends[i]] = made
-			}
-		}
-		for _, c := range l.During(note, from, to, of.calls) {
+		agents[agent] = true
+		for _, c := range found {
 			c.Agent = agent
 			w.Checkouts.Add(c)
 		}
+	}
+	for agent := range agents {
+		w.Checkouts.Add(hook.Checkout{At: now.Add(1), Agent: agent, Unknown: true})
 	}
 	for _, l := range looks {
 		w.Notes = slices.DeleteFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git })
@@ -193,5 +191,80 @@ func (w *whereabouts) add(look func(dir string) *checkout.Look, of *worked, begi
 			w.Notes = append(w.Notes, l.Note())
 		}
 	}
-	w.Version, w.Until, w.Notes = 1, end, w.Notes[max(0, len(w.Notes)-maxNotes):]
+	w.Version, w.Until, w.Notes = 1, now, w.Notes[max(0, len(w.Notes)-maxNotes):]
+}
+
+// period returns the part from one time to another in which an agent worked where the moves from
+// first to next took it.
+func period(moves hook.Moves, first, next int, from, to time.Time) (time.Time, time.Time) {
+	if first > 0 && moves[first-1].Agent == moves[first].Agent && moves[first].At.After(from) {
+		from = moves[first].At
+	}
+	if next < len(moves) && moves[next].Agent == moves[first].Agent && moves[next].At.Before(to) {
+		to = moves[next].At
+	}
+	return from, to
+}
+
+// noted returns the note of a worktree, nil if there is none.
+func (w *whereabouts) noted(l *checkout.Look) *checkout.Note {
+	if n := slices.IndexFunc(w.Notes, func(n checkout.Note) bool { return n.Git == l.Git }); n >= 0 {
+		return &w.Notes[n]
+	}
+	return nil
+}
+
+// last returns the place of an agent's last checkout, -1 if it has none.
+func (w *whereabouts) last(agent string) int {
+	for i, c := range slices.Backward(w.Checkouts) {
+		if c.Agent == agent {
+			return i
+		}
+	}
+	return -1
+}
+
+// bridge takes back that nothing is known of an agent since the last look if what was found then
+// is found again.
+func (w *whereabouts) bridge(agent string, found hook.Checkout) {
+	if i := w.last(agent); i >= 0 && w.Checkouts[i].Unknown && !found.Unknown {
+		doubt := w.Checkouts[i]
+		w.Checkouts = slices.Delete(w.Checkouts, i, i+1)
+		if before := w.last(agent); before < 0 || w.Checkouts[before].Repository != found.Repository {
+			w.Checkouts = append(w.Checkouts, doubt)
+		}
+	}
+}
+
+// commits notes those that calls made which ended after a time. It returns the calls by the
+// worktrees that they certainly worked in.
+func (w *whereabouts) commits(all []gitCall, at func(dir string) *checkout.Look, begun time.Time) map[string][]checkout.Call {
+	if w.Commits == nil {
+		w.Commits = make(map[uint64][]string)
+	}
+	looks, certain := make(map[*checkout.Look][]gitCall), make(map[string][]checkout.Call)
+	for _, c := range all {
+		if c.call.Ended.Before(begun) {
+			continue
+		}
+		for _, dir := range c.dirs {
+			l := at(dir)
+			looks[l] = append(looks[l], c)
+			if c.call.Command != "" {
+				certain[l.Git] = append(certain[l.Git], c.call)
+			}
+		}
+	}
+	for l, of := range looks {
+		calls := make([]checkout.Call, len(of))
+		for i, c := range of {
+			calls[i] = c.call
+		}
+		for i, made := range l.Commits(w.noted(l), calls) {
+			if len(made) > 0 {
+				w.Commits[of[i].end] = hook.Union(w.Commits[of[i].end], made)
+			}
+		}
+	}
+	return certain
 }

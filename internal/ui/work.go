@@ -161,11 +161,16 @@ func (s *Server) cost(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return keep(s, "cost "+l.TraceID+s.stamp(), 0, func() (out view.Costs, err error) {
+		work := &store.Work{}
 		err = s.opts.Store.EachWork(r.Context(), store.Filter{Trace: l.TraceID}, s.running(r.Context()), func(w *store.Work) error {
-			out = view.CostsOf(w)
+			work = w
 			return nil
 		})
-		return out, err
+		if err != nil {
+			return out, err
+		}
+		opening, err := s.opts.Store.Opening(r.Context(), work)
+		return view.CostsOf(work, opening), err
 	})
 }
 

@@ -33,7 +33,7 @@ const (
 	// PartHooks are the command and the reason of hooks, Hook has all with PartHookEnds.
 	PartHooks
 	PartWaits  // Waits of what has ended, with PartEnd and PartRan
-	PartBranch // Branch, BranchUnknown, Repository
+	PartBranch // Branch, BranchUnknown, Repository, Source
 )
 
 // keysOf are the attributes that the methods of a part read.
@@ -61,7 +61,7 @@ var keysOf = [...][]string{
 	PartHookEnds: {otelmap.KeyHookStatus, otelmap.KeyHookDecision, otelmap.KeyHookDuration},
 	PartHooks:    {otelmap.KeyHookCommand, otelmap.KeyHookReason},
 	PartWaits:    {otelmap.KeyWaited, otelmap.KeyAwaitsUser},
-	PartBranch:   {otelmap.KeyBranch, otelmap.KeyBranchUnknown, otelmap.KeyRepositoryName, otelmap.KeyRepositoryURL},
+	PartBranch:   {otelmap.KeyBranch, otelmap.KeyBranchUnknown, otelmap.KeyRepositoryName, otelmap.KeyRepositoryURL, otelmap.KeySessionSource},
 }
 
 // Keys returns the attributes that a reader of these parts needs of spans and of their events.

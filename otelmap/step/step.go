@@ -325,6 +325,9 @@ func (s Step) Repository() string {
 	return cmp.Or(s.attrs().text(otelmap.KeyRepositoryURL), s.attrs().text(otelmap.KeyRepositoryName))
 }
 
+// Source is how the session began just before the run, as otelmap.KeySessionSource.
+func (s Step) Source() string { return s.attrs().text(otelmap.KeySessionSource) }
+
 // Folders are those of a workspace that has several, the main one first.
 func (s Step) Folders() []string { return s.attrs().list(otelmap.KeyFolders) }
 

@@ -25,6 +25,8 @@ type Work struct {
 	Calls     []Call
 	Requests  []Request
 	Subagents []Subagent
+
+	source string // how the session began before the first run, if that says so
 }
 
 // Checkout is what was checked out: a repository by its address, else its name, and a branch. What
@@ -205,6 +207,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 			root.rest.Branch = ""
 		}
 		w.roots[at] = root
+		w.source = cmp.Or(w.source, one.Source())
 	case step.KindTool:
 		f := one.Failure()
 		c := Call{

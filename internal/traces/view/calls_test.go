@@ -153,7 +153,7 @@ func TestCostsWithoutACacheHaveNoMiss(t *testing.T) {
 	for i := range 2 {
 		w.Requests = append(w.Requests, store.Request{Started: at.Add(time.Duration(i) * time.Second), Usage: &store.Usage{Input: 10_000 + int64(i)*200}})
 	}
-	if c := CostsOf(w); len(c.Items) != 1 || strings.Contains(c.Sentence, "cache") {
+	if c := CostsOf(w, nil); len(c.Items) != 1 || strings.Contains(c.Sentence, "cache") {
 		t.Errorf("%+v", c)
 	}
 }
@@ -172,7 +172,7 @@ func TestCostsFindTheMissAndTheOutput(t *testing.T) {
 		},
 		Calls: []store.Call{{Span: "c1", Tool: "Bash", Arguments: `{"command":"cat big"}`, Started: at.Add(2 * time.Second)}},
 	}
-	c := CostsOf(w)
+	c := CostsOf(w, nil)
 	kinds := ""
 	for _, i := range c.Items {
 		kinds += i.Kind + " " + i.Span + " " + Tokens(i.Tokens) + "; "
@@ -182,6 +182,29 @@ func TestCostsFindTheMissAndTheOutput(t *testing.T) {
 	}
 	if want := "$1.00: 90 % for 3 requests of the agent; 1 request missed the cache ($0.5000); the largest output added 20.9k tokens."; c.Sentence != want {
 		t.Errorf("%q, want %q", c.Sentence, want)
+	}
+}
+
+// TestBeforeSaysHowSessionsBegan has sessions with and without a cache and a session before.
+func TestBeforeSaysHowSessionsBegan(t *testing.T) {
+	o := func(input, cached int64, previous *store.Opening) *store.Opening {
+		o := &store.Opening{Input: input, Previous: previous}
+		if cached >= 0 {
+			o.Cached = &cached
+		}
+		return o
+	}
+	const said = "Before you typed: the session's first request had "
+	for want, o := range map[string]*store.Opening{
+		"":                    nil,
+		said + "7.0k tokens.": o(7_000, -1, nil),
+		said + "14.0k tokens, 75 % of them cached; 4.0k more than in the project's session before (10.0k tokens, 0 % of them cached).": o(14_000, 10_500, o(10_000, 0, nil)),
+		said + "7.0k tokens; 3.0k less than in the project's session before (10.0k tokens).":                                           o(7_000, -1, o(10_000, -1, nil)),
+		said + "7.0k tokens; in the project's session before 7.0k tokens, 50 % of them cached.":                                        o(7_000, -1, o(7_000, 3_500, nil)),
+	} {
+		if got := CostsOf(&store.Work{}, o).Before; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -22,6 +22,10 @@ type Costs struct {
 	// Items are the parts, each kind's largest first. Requests and subagents sum up to the
 	// whole; the others are parts of these.
 	Items []CostItem `json:"items"`
+	// Opening is the first request of the task's session, nil if it is not known, and Before
+	// says it in one sentence.
+	Opening *store.Opening `json:"opening,omitempty"`
+	Before  string         `json:"before,omitempty"`
 }
 
 // CostItem is a part of a trace's cost.
@@ -45,9 +49,9 @@ const (
 	fewLines  = 3
 )
 
-// CostsOf finds out where the money went.
-func CostsOf(w *store.Work) Costs {
-	out := Costs{Usage: w.Summary.Usage}
+// CostsOf finds out where the money went, and says how the session began, if that is known.
+func CostsOf(w *store.Work, opening *store.Opening) Costs {
+	out := Costs{Usage: w.Summary.Usage, Opening: opening, Before: before(opening)}
 	lead := CostItem{Kind: "requests"}
 	var rest *store.Usage
 	requests := 0
@@ -242,12 +246,42 @@ func (c *Costs) sentence(agents int, misses, outputs []CostItem) string {
 	return text + "."
 }
 
+// before says what the agent had sent before the first prompt did any work.
+func before(o *store.Opening) string {
+	if o == nil {
+		return ""
+	}
+	said := func(o *store.Opening) string {
+		text := Tokens(o.Input) + " tokens"
+		if o.Cached != nil && o.Input > 0 {
+			text += fmt.Sprintf(", %.0f %% of them cached", 100*float64(*o.Cached)/float64(o.Input))
+		}
+		return text
+	}
+	text := "Before you typed: the session's first request had " + said(o)
+	switch p := o.Previous; {
+	case p == nil:
+	case p.Input == o.Input:
+		text += "; in the project's session before " + said(p)
+	case p.Input < o.Input:
+		text += fmt.Sprintf("; %s more than in the project's session before (%s)", Tokens(o.Input-p.Input), said(p))
+	default:
+		text += fmt.Sprintf("; %s less than in the project's session before (%s)", Tokens(p.Input-o.Input), said(p))
+	}
+	return text + "."
+}
+
 // Cost writes where the money of a trace went.
 func Cost(w io.Writer, title string, c Costs, o Options) error {
 	st, b := newStyle(o), bufio.NewWriter(w)
 	_, _ = b.WriteString(st.paint(sgrBold, st.cut(termtext.Line(title), st.room())) + "\n")
-	for _, l := range termtext.Wrap(c.Sentence, min(st.room(), pipedWidth)) {
-		_, _ = b.WriteString(l + "\n")
+	for _, text := range []string{c.Sentence, c.Before} {
+		if text == "" {
+			continue
+		}
+		for _, l := range termtext.Wrap(text, min(st.room(), pipedWidth)) {
+			_, _ = b.WriteString(l + "\n")
+		}
 	}
 	if len(c.Items) > 0 {
 		_, _ = b.WriteString("\n")

@@ -54,7 +54,7 @@ func TestUnknownIsNoZero(t *testing.T) {
 	now := time.Date(2026, 11, 25, 18, 0, 0, 0, time.UTC)
 	w := steeringWork(1, "x", now)
 	w.Requests[0].Usage = &store.Usage{Input: 5}
-	if got := view.CostsOf(w).Sentence; !strings.HasPrefix(got, "$1.50: no price is known for 1 request of the agent, 100 % for subagent x") {
+	if got := view.CostsOf(w, nil).Sentence; !strings.HasPrefix(got, "$1.50: no price is known for 1 request of the agent, 100 % for subagent x") {
 		t.Errorf("cost: %q", got)
 	}
 	var b bytes.Buffer
@@ -97,7 +97,7 @@ func TestNoTextSteersAnAnswer(t *testing.T) {
 				"calls":    func() error { return view.Calls(&b, calls, all, o) },
 				"edits":    func() error { return view.WriteEdits(&b, calls, o) },
 				"timeline": func() error { return view.Timeline(&b, works, o) },
-				"cost":     func() error { return view.Cost(&b, works[0].Summary.Title, view.CostsOf(works[1]), o) },
+				"cost":     func() error { return view.Cost(&b, works[0].Summary.Title, view.CostsOf(works[1], nil), o) },
 				"sides":    func() error { return view.Sides(&b, groups, o) },
 				"overview": func() error {
 					return view.Stats(&b, all, map[store.By][]store.Group{store.ByProject: slices.Repeat(groups, 9)}, o)

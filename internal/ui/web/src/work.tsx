@@ -110,13 +110,14 @@ const within: Record<string, string> = { requests: "requests", subagent: "subage
 export function Money({ base, version, rows, pick }: { base: string; version: number; rows: number; pick: (id: string) => void }) {
   // In a large task all requests and calls are read only when they are asked for.
   const [asked, ask] = useState(false);
-  const { data } = useData<{ sentence: string; usage?: { costUsd?: number }; items: CostItem[] | null }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
+  const { data } = useData<{ sentence: string; before?: string; usage?: { costUsd?: number }; items: CostItem[] | null }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
   if (rows >= 20_000 && !asked) return <p class="money"><button class="plain" onClick={() => ask(true)}>Where the money went</button></p>;
   if (!data?.items?.length || !data.usage?.costUsd) return null;
   const parts = data.items.map((i, n) => ({ key: String(n), item: i, usage: { inputTokens: i.tokens, outputTokens: 0, costUsd: i.costUsd } }) as Group & { item: CostItem });
   return (
     <details class="money">
       <summary>{data.sentence}</summary>
+      {data.before && <p>{data.before}</p>}
       <Groups title="Where the money went" one="what" groups={parts} columns={[columns.tokens, columns.cost]} meter name={(g) => {
         const { what, kind, spanId } = (g as (typeof parts)[number]).item;
         return spanId || within[kind] ? <button class="plain name" title={what} onClick={() => (spanId ? pick(spanId) : put({ kind: within[kind], sort: "cost", tab: "" }, true))}>{what}</button> : <span class="name" title={what}>{what}</span>;
