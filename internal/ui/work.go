@@ -28,6 +28,9 @@ func (s *Server) work(r *http.Request) (any, error) {
 	key := "work?" + r.URL.RawQuery
 	v, err := keep(s, key, workShare, func() (map[store.By][]grouped, error) {
 		sums := newSums(view.CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}, workKeys...)
+		for i := range sums {
+			sums[i].Limits = s.opts.Limits
+		}
 		err := s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error { sums.add(w); return nil })
 		return sums.groups(), err
 	})
