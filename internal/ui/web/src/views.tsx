@@ -153,7 +153,7 @@ export function CostView() {
     before.set("since", from.toISOString());
   }
   const { data: old } = useShown<Usages>(since ? "usage?" + before : null);
-  const { data: work, error: noWork } = useData<Record<"subagent" | "mcp" | "block" | "model" | "repository" | "branch" | "skill", Group[]>>("work?" + filterQuery(query));
+  const { data: work, error: noWork } = useData<Record<"subagent" | "mcp" | "block" | "model" | "repository" | "branch" | "pr" | "skill", Group[]>>("work?" + filterQuery(query));
   useEffect(() => { setTitle("Cost · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -178,6 +178,7 @@ export function CostView() {
           {work && <Groups title="Five-hour windows" one="from" groups={[...work.block].reverse()} columns={work.block.some((g) => g.usedPercent !== undefined) ? [...spent, ["used", "less", ofPlan]] : spent} first={6} name={windowOf}><Plan blocks={work.block} /></Groups>}
           {work?.repository.some((g) => g.key) && <Groups title="Repositories" one="repository" groups={dearest(work.repository)} columns={spent} name={(g) => <span class="name" title={g.key}>{place(g.key) || "(not known)"}</span>} meter />}
           {work?.branch.some((g) => g.key) && <Groups title="Branches" one="branch" groups={dearest(work.branch)} columns={spent} name={(g) => <><span class="name" title={g.key}>{g.key || "(not known)"}</span>{g.repository && <small class="name" title={g.repository}>{place(g.repository)}</small>}</>} meter />}
+          {work?.pr.some((g) => g.key) && <Groups title="Pull requests" one="pull request" groups={dearest(work.pr)} columns={spent} name={picks("pr", (k) => k.replace("https://", "") || "(not known)")} meter />}
           {work?.skill.some((g) => g.key) && <Groups title="Skills" one="skill" note="Cost from a skill's load to the end of the task, each request for the skill that was loaded last. Added: by how many tokens a load made the next request larger, where it was the only call." groups={dearest(work.skill)} columns={[columns.tasks, ["loads", "less", (g) => g.toolCalls || ""], ["added", "less", (g) => (g.addedTokens === undefined ? "-" : tokens(g.addedTokens))], ...spent.slice(1)]} name={(g) => <span class="name" title={g.key}>{g.key || "(no skill)"}</span>} meter />}
           {work && <Groups title="Subagents" one="subagent" groups={dearest(work.subagent)} columns={spent} name={(g) => <span class="name" title={g.key}>{g.key || "(not known)"}</span>} meter />}
           {work && <Groups title="MCP servers" one="server" groups={dearest(work.mcp)} columns={[columns.tasks, columns.calls, columns.failed, columns.cost]} name={(g) => <Link to={"/calls?tool=" + encodeURIComponent(g.value)} class="name">{g.key}</Link>} meter />}
