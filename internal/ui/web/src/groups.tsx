@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { clock, dollars, dollarsIn, duration, tenths, tokens } from "./format";
+import { clock, dollarsIn, duration, tenths, tokens } from "./format";
 import { cached, Meter, share } from "./parts";
 import { put } from "./route";
 import type { Group, Totals } from "./types";
@@ -50,20 +50,19 @@ export const ofPlan = (g: Group) => (g.usedPercent === undefined ? "-" : Math.ro
 export function Plan({ blocks }: { blocks: Group[] }) {
   const shown = blocks.slice(-90), known = shown.filter((g) => g.usedPercent !== undefined);
   if (!known.length) return null;
-  const w = 1000 / shown.length, top = Math.max(...shown.map(money), 1e-9), all = Math.max(100, ...known.map((g) => g.usedPercent!));
-  const line = shown.map((g, i) => (g.usedPercent === undefined ? "" : `${i && shown[i - 1].usedPercent !== undefined ? "L" : "M"}${((i + 0.2) * w).toFixed(1)},${(100 - 96 * (g.usedPercent / all)).toFixed(1)}h${(0.6 * w).toFixed(1)}`)).join("");
+  const w = 1000 / shown.length, top = Math.max(...shown.map(money), 1e-9);
+  const line = shown.map((g, i) => (g.usedPercent === undefined ? "" : `${i && shown[i - 1].usedPercent !== undefined ? "L" : "M"}${((i + 0.2) * w).toFixed(1)},${(100 - 0.96 * Math.min(100, g.usedPercent)).toFixed(1)}h${(0.6 * w).toFixed(1)}`)).join("");
   return (
     <figure class="context plan">
-      <figcaption><b>Plan</b> {ofPlan(known[known.length - 1])} of the five hours used, {clock(known[known.length - 1].key)} to {clock(known[known.length - 1].until)}</figcaption>
-      <div class="chart" style={{ gridTemplateColumns: `auto minmax(0, ${shown.length * 60}px) auto` }}>
-        <div class="scale" aria-hidden="true">{[1, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{y ? dollars(top) : "$0"}</span>)}</div>
-        <svg width="100%" viewBox="0 0 1000 104" preserveAspectRatio="none" role="img" aria-label="Cost of the windows, and how much of the plan was used">
-          {shown.map((g, i) => <rect key={g.key} class="bar" x={(i + 0.1) * w} width={0.8 * w} y={104 - 100 * share(money(g), top)} height={100 * share(money(g), top)} />)}
+      <figcaption><b>Plan</b> {ofPlan(known[known.length - 1])} used, {windowOf(known[known.length - 1])}</figcaption>
+      <div class="chart" style={{ gridTemplateColumns: `minmax(0, ${shown.length * 60}px) auto` }}>
+        <svg width="100%" viewBox="0 0 1000 104" preserveAspectRatio="none" aria-hidden="true">
+          {shown.map((g, i) => { const h = 100 * share(money(g), top); return <rect key={i} class="bar" x={(i + 0.1) * w} width={0.8 * w} y={104 - h} height={h} />; })}
           <path class="spent" d={line} vector-effect="non-scaling-stroke" />
         </svg>
-        <div class="scale right" aria-hidden="true">{[1, 0].map((y) => <span key={y} style={{ bottom: y * 96 + "%" }}>{Math.round(y * all)} %</span>)}</div>
+        <div class="scale right" aria-hidden="true"><span style={{ bottom: "96%" }}>100 %</span></div>
       </div>
-      <p class="legend"><i class="chat" /> cost of a window <i class="spent" /> used at its end, as the agent said</p>
+      <p class="legend"><i class="chat" /> cost <i class="spent" /> used at the end</p>
     </figure>
   );
 }

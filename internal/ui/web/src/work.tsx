@@ -112,7 +112,7 @@ export function Money({ base, version, rows, pick }: { base: string; version: nu
   const [asked, ask] = useState(false);
   const { data } = useData<{ sentence: string; usage?: { costUsd?: number }; items: CostItem[] | null; pullRequests?: string[] }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
   if (rows >= 20_000 && !asked) return <p class="money"><button class="plain" onClick={() => ask(true)}>Where the money went</button></p>;
-  const pulls = data?.pullRequests?.length ? <p class="money">Pull request {data.pullRequests.map((url) => <Link key={url} to={"/?pr=" + encodeURIComponent(url)}>{seen(url.replace("https://", ""))} </Link>)}</p> : null;
+  const pulls = data?.pullRequests?.length ? <p class="money">{data.pullRequests.map((url) => <Link key={url} to={"/?pr=" + encodeURIComponent(url)}>{seen(url)} </Link>)}</p> : null;
   if (!data?.items?.length || !data.usage?.costUsd) return pulls;
   const parts = data.items.map((i, n) => ({ key: String(n), item: i, usage: { inputTokens: i.tokens, outputTokens: 0, costUsd: i.costUsd } }) as Group & { item: CostItem });
   return (
