@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -23,7 +24,7 @@ func TestPlanIsALineOverTheWindows(t *testing.T) {
 		return reads[struct{ Groups []store.Group }](m, "stats", "--json", "--by", "block", "--all").Groups
 	}
 	before := blocks()
-	file := planlimits.File{Path: filepath.Join(m.home, ".local", "state", "hookspan", "limits.jsonl")}
+	file := planlimits.File{Path: filepath.Join(m.home, ".local", "state", "hookspan", "limits.jsonl"), Now: time.Now}
 	for i, g := range before[:len(before)-1] {
 		l, ok := hook.NewLimit(g.Until.Add(-1e9), view.BlockTime, float64(i), float64(g.Until.Unix()))
 		for _, host := range []string{hook.HostClaude, hook.HostCodex, hook.HostCline} {
