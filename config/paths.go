@@ -62,6 +62,9 @@ func (c *Config) SpoolDir() string { return c.below("spool") }
 // StorePath is the local trace store's database file.
 func (c *Config) StorePath() string { return c.below("traces.db") }
 
+// LimitsPath is the file with what agents said of the user's plans.
+func (c *Config) LimitsPath() string { return c.below("limits.jsonl") }
+
 // HeadersCachePath is the file that keeps what HeadersCommand printed until it expires.
 func (c *Config) HeadersCachePath() string { return c.below("otlp-headers.json") }
 

@@ -50,6 +50,8 @@ type Transcript struct {
 	Undecided bool
 	// PullRequests are those that the session made, by time, as the host noted them.
 	PullRequests []PullRequest `json:",omitempty"`
+	// Limits are what the files say of the user's plan, changes alone.
+	Limits []Limit `json:",omitempty"`
 	// HostCostUSD is the host's sum of what the session cost, nil if it keeps none. It includes
 	// what a fork has copied.
 	HostCostUSD *float64 `json:",omitempty"`

@@ -22,9 +22,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/files/logfile"
 	"github.com/hookspan/hookspan/internal/pipeline"
+	"github.com/hookspan/hookspan/internal/planlimits"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/record"
 	"github.com/hookspan/hookspan/internal/redact"
@@ -71,8 +73,28 @@ func (a *app) setup() *pipeline.Setup {
 	return &pipeline.Setup{
 		Config: a.cfg, Agents: a.agents, Home: a.home, Getenv: a.getenv, GOOS: a.goos,
 		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand, Off: a.off,
-		RemoveOld: func() error { return hooksOf(a).Sweep() },
+		RemoveOld:  func() error { return errors.Join(hooksOf(a).Sweep(), a.limits().Note("", nil)) },
+		NoteLimits: a.noteLimits,
 	}
+}
+
+// limits is the file with what agents said of the user's plans.
+func (a *app) limits() planlimits.File { return planlimits.File{Path: a.cfg.LimitsPath(), Now: a.now} }
+
+// noteLimits notes what an agent said. Nothing depends on it.
+func (a *app) noteLimits(host string, all []hook.Limit) {
+	if err := a.limits().Note(host, all); err != nil {
+		a.log.Line(err.Error())
+	}
+}
+
+// said is what agents said of the user's plans, by host. Sums are right without it.
+func (a *app) said() map[string][]hook.Limit {
+	all, err := a.limits().ByHost()
+	if err != nil {
+		a.log.Line(err.Error())
+	}
+	return all
 }
 
 // off reports that nothing is recorded in a folder, by the user's settings or its project's.

@@ -178,7 +178,7 @@ func importFrom(a *app, cmd *cobra.Command, agent transcript.Reader, f importFla
 	im := &importer.Importer{
 		Agent: agent, Deliverer: p.Deliverer, Since: f.from, DryRun: f.dryRun, Again: f.again, Retention: a.cfg.Retention,
 		Version: buildVersion(),
-		Off:     a.off,
+		Off:     a.off, Limits: a.noteLimits,
 	}
 	p.Owe(p.Deliverer.Destinations)
 	switch known, err := p.Ledger(); {

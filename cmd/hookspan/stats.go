@@ -85,7 +85,7 @@ func (f *statsFlags) print(ctx context.Context, p *pipeline.Pipeline, filter sto
 	if by == "" {
 		return f.overview(ctx, p.Store, filter, zone)
 	}
-	sums, err := view.SumBy(ctx, p.Store, filter, zone, by)
+	sums, err := view.SumBy(ctx, p.Store, filter, zone, by, a.said)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,9 @@ func statuslineCmd(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "statusline", Short: "Print what this task, today and the five hours cost, for Claude Code's status line",
 		Long: `Read what Claude Code gives the command of its status line and print one line: the cost
-of this task, of today, and of the window of five hours with the time left, and the share
-of the limit where Claude Code reports one. The costs are of Claude Code's tasks in the
+of this task, of today, and of the window of five hours with the time left, and the shares
+of the plan's five hours and seven days where Claude Code reports them, which are kept for
+hookspan stats --by block. The costs are of Claude Code's tasks in the
 local store. hookspan never installs it: put it into ~/.claude/settings.json,
 
   "statusLine": {"type": "command", "command": "hookspan statusline"}
@@ -35,7 +36,12 @@ The exit code is always 0.`,
 			}
 		}
 		spent := func(session string) (view.Spent, error) { return spentOf(cmd.Context(), a, session) }
-		_, _ = io.WriteString(a.stdout, statusline.Line(cmd.Context(), a.stdin, *after, spent, a.now(), note)+"\n")
+		keep := func(all []hook.Limit) {
+			if len(all) > 0 && !a.cfg.Off() {
+				a.noteLimits(hook.HostClaude, all)
+			}
+		}
+		_, _ = io.WriteString(a.stdout, statusline.Line(cmd.Context(), a.stdin, *after, spent, keep, a.now(), note)+"\n")
 		return nil
 	}
 	return cmd

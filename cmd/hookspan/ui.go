@@ -115,6 +115,7 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 		Running:    p.Running,
 		Whole:      a.finder(p).Rows,
 		Resume:     a.resume,
+		Limits:     a.said,
 		Redactor:   func() (*redact.Redactor, error) { return configured.New(a.cfg) },
 		Status:     func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings:   func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },

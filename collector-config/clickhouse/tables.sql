@@ -56,7 +56,11 @@ CREATE TABLE IF NOT EXISTS otel.otel_traces (
     Department LowCardinality(String) MATERIALIZED ResourceAttributes['department'],
     CostCenter LowCardinality(String) MATERIALIZED ResourceAttributes['cost_center'],
     User String MATERIALIZED if(ResourceAttributes['user.id'] != '', ResourceAttributes['user.id'], SpanAttributes['user.id']) CODEC(ZSTD(1)),
-    Repository LowCardinality(String) MATERIALIZED if(SpanAttributes['vcs.repository.name'] != '', SpanAttributes['vcs.repository.name'], ResourceAttributes['vcs.repository.name']),
+    -- Its address, else its name.
+    Repository LowCardinality(String) MATERIALIZED multiIf(SpanAttributes['vcs.repository.url.full'] != '', SpanAttributes['vcs.repository.url.full'],
+        SpanAttributes['vcs.repository.name'] != '', SpanAttributes['vcs.repository.name'], ResourceAttributes['vcs.repository.name']),
+    Branch LowCardinality(String) MATERIALIZED SpanAttributes['vcs.ref.head.name'],
+    BranchUnknown UInt8 MATERIALIZED SpanAttributes['hookspan.branch.unknown'] = 'true',
 
     INDEX by_trace TraceId TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX by_user User TYPE bloom_filter(0.001) GRANULARITY 1
@@ -70,7 +74,8 @@ SETTINGS index_granularity = 8192;
 CREATE OR REPLACE VIEW otel.spans AS
 SELECT
     Timestamp, TraceId, SpanId, ParentSpanId, ServiceName, Duration / 1e9 AS Seconds, Operation, Outcome, Error, Agent, AgentVersion, Session,
-    Model, Tool, Server, Command, InputTokens, OutputTokens, CachedTokens, Cost, RestInput, RestOutput, RestCost, Asked, Team, Department, CostCenter, User, Repository
+    Model, Tool, Server, Command, InputTokens, OutputTokens, CachedTokens, Cost, RestInput, RestOutput, RestCost, Asked, Team, Department, CostCenter, User, Repository,
+    Branch, BranchUnknown
 FROM otel.otel_traces FINAL
 SETTINGS do_not_merge_across_partitions_select_final = 1;
 

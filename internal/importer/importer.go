@@ -80,6 +80,8 @@ type Importer struct {
 	// Observe is called for each session that was read, with what was left out of it, and
 	// again with runs that are sent. It may be nil.
 	Observe func(session string, skipped Skipped, runs []*tracepb.ResourceSpans)
+	// Limits gets what the files say of the user's plan, unless DryRun is set. It may be nil.
+	Limits func(host string, all []hook.Limit)
 	// Progress is called after each session; it may be nil.
 	Progress func()
 
@@ -104,9 +106,16 @@ func (im *Importer) Run(ctx context.Context, sessions []Session) (rep *Report, e
 		}
 	}
 	keys := im.keys(ctx)
+	var limits []hook.Limit
+	defer func() {
+		if len(limits) > 0 && im.Limits != nil && !im.DryRun {
+			im.Limits(im.Agent.Host, limits)
+		}
+	}()
 	for part := range withoutRepeats(sessions) {
 		near := neighbours{known: im.Known, now: im.Deliverer.Now, sessions: part, roots: make(map[string][]store.Root), keys: keys}
 		for f := range ahead(part, func(i int) *findings { return im.read(ctx, &near, i, past) }) {
+			limits = append(limits, f.limits...)
 			if err = q.add(ctx, f); err != nil {
 				break
 			}
@@ -196,6 +205,8 @@ type findings struct {
 	note *store.Import
 	// logged reports that runs were skipped that only the session's log has.
 	logged bool
+	// limits are what the files say of the plan.
+	limits []hook.Limit
 	// unreadable is why the session could not be read, err what ends the import.
 	unreadable, err error
 }
@@ -240,6 +251,7 @@ func (im *Importer) read(ctx context.Context, near *neighbours, i int, past map[
 	if events.none {
 		return f
 	}
+	f.limits = tr.Limits
 	f.skipped.Inherited, f.skipped.Damaged = tr.Inherited, tr.Damaged
 	f.unreadable, f.err = im.runs(ctx, f, tr, events.list, near, i)
 	if skip := f.skipped; note != nil && skip.Open+skip.TooOld+skip.SwitchedOff == 0 && !f.logged && !im.DryRun {

@@ -100,7 +100,7 @@ func TestAnEndIsUndecidedWhereAHookMayRefuseIt(t *testing.T) {
 			asked = append(asked, sys.Home, folder)
 			return refusers
 		}
-		tr, err := source(&transcript.Files{Home: "/home/dev"}, a, nil).Transcript(t.Context(), "s1", deliver.Facts{Cwd: "/w"})
+		tr, err := source(&transcript.Files{Home: "/home/dev"}, a, nil, nil).Transcript(t.Context(), "s1", deliver.Facts{Cwd: "/w"})
 		if err != nil || tr.Undecided != refusers || tr.Pending != refusers {
 			t.Errorf("%+v, %v; want undecided %v", tr, err, refusers)
 		}
@@ -131,7 +131,7 @@ func TestFilesOfFoldersThatAreOff(t *testing.T) {
 			}
 			return tr, nil
 		}
-		tr, err := source(&transcript.Files{}, a, off).Transcript(t.Context(), "s1", deliver.Facts{Cwd: "/w"})
+		tr, err := source(&transcript.Files{}, a, off, nil).Transcript(t.Context(), "s1", deliver.Facts{Cwd: "/w"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/config"
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/infinium"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/checkout"
@@ -57,6 +58,8 @@ type Setup struct {
 	Off func(dir string) bool
 	// RemoveOld removes what else is kept about old sessions. It may be nil.
 	RemoveOld func() error
+	// NoteLimits notes what an agent's files say of the user's plan. It may be nil.
+	NoteLimits func(host string, all []hook.Limit)
 	// Store is the local store if the process has it open. It stays open.
 	Store *store.Store
 
@@ -327,7 +330,7 @@ func (s *Setup) Sources() map[string]deliver.Source {
 	files := s.Files()
 	sources := map[string]deliver.Source{}
 	for _, a := range s.Agents.WithGuests() {
-		sources[a.Host] = source(files, a, s.Off)
+		sources[a.Host] = source(files, a, s.Off, s.NoteLimits)
 	}
 	return sources
 }

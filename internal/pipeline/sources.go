@@ -22,8 +22,8 @@ import (
 
 // source reads one agent's events and files. Of a session that went from folder to folder it
 // leaves out what was done in those that are off, of which hooks record nothing. Missing files
-// are no error.
-func source(files *transcript.Files, a agents.Agent, off func(dir string) bool) deliver.Source {
+// are no error. limits is NoteLimits.
+func source(files *transcript.Files, a agents.Agent, off func(dir string) bool, limits func(host string, all []hook.Limit)) deliver.Source {
 	query := func(session string, f deliver.Facts) transcript.Query {
 		return transcript.Query{Session: session, Dialect: f.Dialect, Path: f.Transcript, Cwd: f.Cwd, Since: f.Since, Until: f.Until}
 	}
@@ -41,6 +41,9 @@ func source(files *transcript.Files, a agents.Agent, off func(dir string) bool) 
 			// In one folder, what hooks have recorded was there before the switch.
 			if t != nil && len(t.Moves) > 0 && off != nil {
 				t.Leave(off)
+			}
+			if t != nil && len(t.Limits) > 0 && limits != nil {
+				limits(a.Host, t.Limits)
 			}
 			return t, found(err)
 		},

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
 
@@ -25,14 +26,16 @@ const Limit = 2 * time.Second
 const maxInput, maxOther = 1 << 20, 1 << 16
 
 // Line returns the line for an input. after is a command whose first line goes in front of
-// it, spent reads the store. There is no place for failures in the line: note gets them.
-func Line(ctx context.Context, stdin io.Reader, after string, spent func(session string) (view.Spent, error), now time.Time, note func(error)) string {
+// it, spent reads the store, keep gets what the input says of the user's plan. There is no place for
+// failures in the line: note gets them.
+func Line(ctx context.Context, stdin io.Reader, after string, spent func(session string) (view.Spent, error), keep func([]hook.Limit), now time.Time, note func(error)) string {
 	raw, err := inTime(func() ([]byte, error) { return io.ReadAll(io.LimitReader(stdin, maxInput)) })
 	note(err)
 	other, err := otherLine(ctx, after, raw)
 	note(err)
 	var in view.StatusInput
 	note(json.Unmarshal(raw, &in)) // what can be read is
+	keep(in.Reported(now))
 	s, err := inTime(func() (view.Spent, error) { return spent(in.Session) })
 	note(err)
 	parts := append([]string{other}, view.StatusLine(&in, &s, now)...)

@@ -132,7 +132,7 @@ func (s *Server) about(r *http.Request) (any, error) {
 }
 
 func (s *Server) sessions(r *http.Request) (any, error) {
-	f, err := filterOf(r.URL.Query())
+	f, err := s.filter(r.Context(), r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +334,7 @@ type usage struct {
 }
 
 func (s *Server) usage(r *http.Request) (any, error) {
-	f, err := filterOf(r.URL.Query())
+	f, err := s.filter(r.Context(), r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +360,7 @@ type found struct {
 }
 
 func (s *Server) search(r *http.Request) (any, error) {
-	f, err := filterOf(r.URL.Query())
+	f, err := s.filter(r.Context(), r.URL.Query())
 	if err != nil {
 		return nil, err
 	}

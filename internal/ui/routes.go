@@ -3,6 +3,7 @@ package ui
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha512"
 	"embed"
 	"encoding/base64"
@@ -19,6 +20,7 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/ui/hooks"
 )
 
@@ -228,6 +230,17 @@ func filterOf(q url.Values) (f store.Filter, err error) {
 		return f, err
 	}
 	return f, nil
+}
+
+// filter is filterOf with the tasks of a pull request, which the store has to be asked for.
+func (s *Server) filter(ctx context.Context, q url.Values) (store.Filter, error) {
+	f, err := filterOf(q)
+	if err != nil || q.Get("pr") == "" {
+		return f, err
+	}
+	tasks, err := view.TasksOf(ctx, s.opts.Store, q.Get("pr"))
+	f.Among = cmp.Or(tasks, "[]")
+	return f, err
 }
 
 // dollars returns a cost of a query, 0 if it has none.

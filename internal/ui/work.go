@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"path"
@@ -17,18 +18,25 @@ const workShare = 20
 
 // workKeys are the sums of the view of the costs that need all calls and requests. By model
 // they have the denied edits.
-var workKeys = []store.By{view.BySubagent, view.ByServer, view.ByBlock, store.ByModel, view.ByRepository, view.ByBranch, view.BySkill}
+var workKeys = []store.By{view.BySubagent, view.ByServer, view.ByBlock, store.ByModel, view.ByRepository, view.ByBranch, view.ByPull, view.BySkill}
 
 // work returns sums over what was done in tasks, by workKeys.
 func (s *Server) work(r *http.Request) (any, error) {
-	f, err := filterOf(r.URL.Query())
+	f, err := s.filter(r.Context(), r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
 	key := "work?" + r.URL.RawQuery
 	v, err := keep(s, key, workShare, func() (map[store.By][]grouped, error) {
 		sums := newSums(view.CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}, workKeys...)
-		err := s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error { sums.add(w); return nil })
+		pulls, err := view.PullsOf(r.Context(), s.opts.Store)
+		if err != nil {
+			return nil, err
+		}
+		for i := range sums {
+			sums[i].Limits, sums[i].Pulls = s.opts.Limits, pulls
+		}
+		err = s.opts.Store.EachWork(r.Context(), f, nil, func(w *store.Work) error { sums.add(w); return nil })
 		return sums.groups(), err
 	})
 	return s.dated(v, err, workShare, key)
@@ -69,7 +77,7 @@ func (s *Server) sides(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, wrong("%s %q: want filters such as model=opus", name, side)
 		}
-		f, err := filterOf(q)
+		f, err := s.filter(r.Context(), q)
 		if err != nil {
 			return nil, err
 		}
@@ -96,8 +104,8 @@ type callRow struct {
 
 // callFilterOf returns the filter for calls in a query, whose parameters have the names of
 // the options of hookspan calls, and the filter for their tasks.
-func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
-	f, err = filterOf(q)
+func (s *Server) callFilterOf(ctx context.Context, q url.Values) (c view.CallFilter, f store.Filter, err error) {
+	f, err = s.filter(ctx, q)
 	c = view.CallFilter{Tool: f.Tool, Command: q.Get("command"), File: q.Get("file"), Edits: q.Has("edits"), Failed: f.Failed, Denied: f.Denied, Directory: f.Directory, Resolved: f.Resolved, First: q.Has("first")}
 	f.Tool, f.Failed, f.Denied = "", false, false // They are of the calls.
 	if err == nil {
@@ -120,7 +128,7 @@ func callFilterOf(q url.Values) (c view.CallFilter, f store.Filter, err error) {
 // that failed and were denied. With edits, each has what it changes. With first there are no
 // sums, so that not all of the calls are read.
 func (s *Server) toolCalls(r *http.Request) (any, error) {
-	c, f, err := callFilterOf(r.URL.Query())
+	c, f, err := s.callFilterOf(r.Context(), r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +161,7 @@ func rowOfCall(c store.Call, edits bool) callRow {
 	return out
 }
 
-// cost returns where a task's money went. What running tasks do is not in the store, so what
+// cost returns where a task's money went, and for which pull requests. What running tasks do is not in the store, so what
 // is kept is of one state of the watched files.
 func (s *Server) cost(r *http.Request) (any, error) {
 	l, err := s.loaded(r)
@@ -161,6 +169,10 @@ func (s *Server) cost(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return keep(s, "cost "+l.TraceID+s.stamp(), 0, func() (out view.Costs, err error) {
+		pulls, err := view.PullsOf(r.Context(), s.opts.Store)
+		if err != nil {
+			return out, err
+		}
 		work := &store.Work{}
 		err = s.opts.Store.EachWork(r.Context(), store.Filter{Trace: l.TraceID}, s.running(r.Context()), func(w *store.Work) error {
 			work = w
@@ -170,7 +182,9 @@ func (s *Server) cost(r *http.Request) (any, error) {
 			return out, err
 		}
 		opening, err := s.opts.Store.Opening(r.Context(), work)
-		return view.CostsOf(work, opening), err
+		out = view.CostsOf(work, opening)
+		out.PullRequests = pulls.Of(work)
+		return out, err
 	})
 }
 

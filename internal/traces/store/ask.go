@@ -121,6 +121,9 @@ type Group struct {
 	Repository string   `json:"repository,omitempty"`
 	// AddedTokens is by how much a load of a skill made the agent's next request larger, a mean.
 	AddedTokens *int64 `json:"addedTokens,omitempty"`
+	// UsedPercent is how much of the window of the user's plan was used at the end of a block, as
+	// the agent said. It is nil where none did, or where several agents worked.
+	UsedPercent *float64 `json:"usedPercent,omitempty"`
 }
 
 // SetCosts sets the median and the largest of costs. It changes their order.

@@ -137,7 +137,7 @@ func TestRequestsAreSummedByWhatWasCheckedOut(t *testing.T) {
 		defer func() { _ = s.Close() }()
 		spent, all := drawSessions(rt, s)
 		for _, by := range []store.By{ByBranch, ByRepository, ByPull} {
-			sums, err := SumBy(t.Context(), s, store.Filter{}, time.UTC, by)
+			sums, err := SumBy(t.Context(), s, store.Filter{}, time.UTC, by, nil)
 			if err != nil {
 				rt.Fatal(err)
 			}

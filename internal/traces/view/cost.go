@@ -15,6 +15,8 @@ import (
 
 // Costs says where the money of a trace went. Its JSON is stable.
 type Costs struct {
+	// PullRequests are those for which requests were made, if they were looked for.
+	PullRequests []string `json:"pullRequests,omitempty"`
 	// Sentence says it in one sentence.
 	Sentence string `json:"sentence"`
 	// Usage is the trace's, nil if unknown.

@@ -59,7 +59,7 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 		string(by), "tasks", "calls", "failures", "denials", "p50_ms", "p95_ms",
 		"input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "unpriced_models",
 	}
-	_ = w.Write(append(names, "title", "took_ms", "waited_ms", "edits_denied", "last_trace", "until", "branches", "of_model_cost_usd", "median_cost_usd", "dearest_cost_usd", "of_calls", "repository", "added_tokens"))
+	_ = w.Write(append(names, "title", "took_ms", "waited_ms", "edits_denied", "last_trace", "until", "branches", "of_model_cost_usd", "median_cost_usd", "dearest_cost_usd", "of_calls", "repository", "added_tokens", "used_percent"))
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	some := func(text string, known bool) string { return map[bool]string{true: text}[known] }
 	for _, g := range groups {
@@ -68,13 +68,13 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 			cell(g.Key), strconv.Itoa(g.Traces), strconv.Itoa(g.Calls), strconv.Itoa(g.Failures), strconv.Itoa(g.Denials), some(ms(g.P50), timed), some(ms(g.P95), timed),
 			"", "", "", "", "", cell(strings.Join(g.Unpriced, " ")), cell(g.Title), some(ms(g.Took), timed), some(ms(g.Waited), g.Waited > 0),
 			some(strconv.Itoa(g.EditsDenied), by == store.ByModel), g.Last, some(g.Until.Format(time.RFC3339), !g.Until.IsZero()), cell(strings.Join(g.Branches, " ")),
-			"", usd(g.MedianUSD), usd(g.DearestUSD), some(strconv.Itoa(g.OfCalls), g.OfCalls > 0), cell(g.Repository), "",
+			"", usd(g.MedianUSD), usd(g.DearestUSD), some(strconv.Itoa(g.OfCalls), g.OfCalls > 0), cell(g.Repository), "", usd(g.UsedPercent),
 		}
 		if g.OfModel != nil {
 			line[20] = usd(g.OfModel.CostUSD) //nolint:gosec // The line has more.
 		}
 		if g.AddedTokens != nil {
-			line[len(line)-1] = strconv.FormatInt(*g.AddedTokens, 10)
+			line[len(line)-2] = strconv.FormatInt(*g.AddedTokens, 10)
 		}
 		if u := g.Usage; u != nil {
 			for i, n := range []int64{u.Input, u.CacheRead, u.CacheWrite, u.Output} {
@@ -88,7 +88,7 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	return w.Error()
 }
 
-// usd is a cost for a spreadsheet, "" if it is not known.
+// usd is a cost or a share for a spreadsheet, "" if it is not known.
 func usd(cost *float64) string {
 	if cost == nil {
 		return ""

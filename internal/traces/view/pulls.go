@@ -40,6 +40,17 @@ func (p Pulls) Named(name string) (out []store.Checkout) {
 	return out
 }
 
+// Of returns the pull requests for which a task made requests, sorted.
+func (p Pulls) Of(w *store.Work) (urls []string) {
+	for _, r := range w.Requests {
+		if url := p[r.Checkout]; url != "" && !slices.Contains(urls, url) {
+			urls = append(urls, url)
+		}
+	}
+	slices.Sort(urls)
+	return urls
+}
+
 func (p Pulls) add(w *store.Work) {
 	for i := range w.Calls {
 		c, url := pullOf(w, &w.Calls[i])

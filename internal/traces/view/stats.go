@@ -92,7 +92,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 			return Tokens(of(g.Usage)), ""
 		}
 	}
-	used := func(g *store.Group) bool { return g.Usage != nil }
+	spent := func(g *store.Group) bool { return g.Usage != nil }
 
 	t.columns = append(t.columns, &column{name: strings.ToUpper(string(by)), least: minKey, cell: func(i int) (string, string) {
 		if total && i == last {
@@ -135,24 +135,25 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		return duration(g.Waited), ""
 	})
 	if !ofCalls(by) {
-		add(&column{name: "IN", order: 8}, used, tokenCount(func(u *store.Usage) int64 { return u.Input }))
-		add(&column{name: "CACHED", order: 1}, used, func(g *store.Group) (string, string) {
+		add(&column{name: "IN", order: 8}, spent, tokenCount(func(u *store.Usage) int64 { return u.Input }))
+		add(&column{name: "CACHED", order: 1}, spent, func(g *store.Group) (string, string) {
 			if g.Usage == nil || g.Usage.Input == 0 {
 				return "-", sgrDim
 			}
 			return fmt.Sprintf("%d%%", CachedShare(g.Usage)), ""
 		})
-		add(&column{name: "OUT", order: 2}, used, tokenCount(func(u *store.Usage) int64 { return u.Output }))
+		add(&column{name: "OUT", order: 2}, spent, tokenCount(func(u *store.Usage) int64 { return u.Output }))
 	}
 	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
-	add(&column{name: "COST"}, used, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
+	add(&column{name: "COST"}, spent, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
 	add(&column{name: "ADDED"}, func(*store.Group) bool { return by == BySkill }, added)
+	add(&column{name: "USED", order: 9}, func(g *store.Group) bool { return g.UsedPercent != nil }, used)
 	add(&column{name: "OF MODEL", order: 5}, func(g *store.Group) bool { return g.OfModel != nil && g.OfModel.Cost() != g.Usage.Cost() }, func(g *store.Group) (string, string) {
 		return cost(g.OfModel, cents)
 	})
 	if by == store.ByModel || by == BySide {
 		perTask := func(g *store.Group) bool { return g.Traces > 0 }
-		add(&column{name: "COST/TASK", order: 4}, used, func(g *store.Group) (string, string) {
+		add(&column{name: "COST/TASK", order: 4}, spent, func(g *store.Group) (string, string) {
 			if g.Traces == 0 || g.Usage == nil || g.Usage.CostUSD == nil {
 				return "-", sgrDim
 			}
@@ -210,6 +211,17 @@ func added(g *store.Group) (text, sgr string) {
 		return "-", sgrDim
 	}
 	return Tokens(*g.AddedTokens), ""
+}
+
+// used is the cell of what was used of a plan at the end of a block. It has no sum.
+func used(g *store.Group) (text, sgr string) {
+	switch {
+	case g.Until.IsZero():
+		return "", ""
+	case g.UsedPercent == nil:
+		return "-", sgrDim
+	}
+	return fmt.Sprintf("%.0f%%", *g.UsedPercent), ""
 }
 
 // bars returns the length of each group's bar.

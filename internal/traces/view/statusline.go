@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
 
@@ -18,11 +19,30 @@ type StatusInput struct {
 		Total any `json:"total_cost_usd"`
 	} `json:"cost"`
 	Limits struct {
-		FiveHour struct {
-			Used   any `json:"used_percentage"`
-			Resets any `json:"resets_at"`
-		} `json:"five_hour"`
+		FiveHour statusLimit `json:"five_hour"`
+		SevenDay statusLimit `json:"seven_day"`
 	} `json:"rate_limits"`
+}
+
+type statusLimit struct {
+	Used   any `json:"used_percentage"`
+	Resets any `json:"resets_at"` // in seconds since 1970
+}
+
+// weekTime is how long the longer window of a subscription's limits is.
+const weekTime = 7 * 24 * time.Hour
+
+// Reported are the limits that the agent reports.
+func (in *StatusInput) Reported(now time.Time) (all []hook.Limit) {
+	for i, l := range [...]statusLimit{in.Limits.FiveHour, in.Limits.SevenDay} {
+		used, known := l.Used.(float64)
+		resets, _ := l.Resets.(float64)
+		window := [...]time.Duration{BlockTime, weekTime}[i]
+		if limit, ok := hook.NewLimit(now, window, used, resets); known && ok {
+			all = append(all, limit)
+		}
+	}
+	return all
 }
 
 // Spent is what the store has for a status line.
@@ -107,7 +127,8 @@ func StatusLine(in *StatusInput, s *Spent, now time.Time) (parts []string) {
 	return append(parts, window(in, s, runs, now)...)
 }
 
-// window says what the window of five hours cost, and what is left of it.
+// window says what the window of five hours cost, what is used of it and of that of seven days, and
+// what is left of them.
 func window(in *StatusInput, s *Spent, runs *store.Usage, now time.Time) []string {
 	text, until := "5h", time.Time{}
 	if groups := s.Blocks.Groups(); len(groups) > 0 && groups[len(groups)-1].Until.After(now) {
@@ -118,16 +139,21 @@ func window(in *StatusInput, s *Spent, runs *store.Usage, now time.Time) []strin
 			text += " " + price
 		}
 	}
-	if used, ok := in.Limits.FiveHour.Used.(float64); ok && used >= 0 && used < 1000 {
+	return append(windowPart(text, until, in.Limits.FiveHour, BlockTime, now), windowPart("7d", time.Time{}, in.Limits.SevenDay, weekTime, now)...)
+}
+
+// windowPart says what is used and left of a window, nothing if only its name is known.
+func windowPart(text string, until time.Time, l statusLimit, window time.Duration, now time.Time) []string {
+	if used, ok := l.Used.(float64); ok && used >= 0 && used < 1000 {
 		text += fmt.Sprintf(" %.0f %%", used)
-		if at, ok := in.Limits.FiveHour.Resets.(float64); ok {
+		if at, ok := l.Resets.(float64); ok {
 			until = time.Unix(int64(max(0, min(at, 1e11))), 0)
 		}
 	}
-	if text == "5h" {
+	if len(text) == 2 {
 		return nil
 	}
-	if left := until.Sub(now); left > 0 && left <= BlockTime {
+	if left := until.Sub(now); left > 0 && left <= window {
 		text += ", " + duration(left) + " left"
 	}
 	return []string{text}

@@ -3,10 +3,14 @@ package view_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
@@ -34,6 +38,9 @@ func TestStatusLineLeavesOutWhatIsNotKnown(t *testing.T) {
 		"yesterday":                          {`{}`, nil, []store.Summary{task(20*time.Hour, 3)}, true, "today $0.00"},
 		"less than a cent":                   {`{"cost":{"total_cost_usd":0.001}}`, nil, nil, true, "task <$0.01 · today <$0.01"},
 		"a limit":                            {`{"rate_limits":{"five_hour":{"used_percentage":34.4,"resets_at":1795634100.5}}}`, nil, nil, false, "5h 34 %, 1h15m left"},
+		"two limits":                         {`{"rate_limits":{"five_hour":{"used_percentage":34,"resets_at":1795634100},"seven_day":{"used_percentage":9,"resets_at":1795899600}}}`, nil, nil, false, "5h 34 %, 1h15m left · 7d 9 %, 3d03h left"},
+		"seven days alone":                   {`{"rate_limits":{"seven_day":{"used_percentage":9,"resets_at":"soon"}}}`, nil, nil, false, "7d 9 %"},
+		"a limit of seven days that is none": {`{"rate_limits":{"seven_day":{"used_percentage":-9,"resets_at":1795899600}}}`, nil, nil, false, ""},
 		"a limit that is past":               {`{"rate_limits":{"five_hour":{"used_percentage":34.4,"resets_at":1}}}`, nil, nil, false, "5h 34 %"},
 		"figures that cannot be":             {`{"cost":{"total_cost_usd":-1e300},"rate_limits":{"five_hour":{"used_percentage":3,"resets_at":1e300}}}`, nil, nil, false, "5h 3 %"},
 		"figures of other types":             {`{"cost":{"total_cost_usd":"1"},"rate_limits":{"five_hour":{"used_percentage":"3"}}}`, nil, nil, true, "today $0.00"},
@@ -105,6 +112,54 @@ func TestALimitWithoutItsTimeKeepsTheWindows(t *testing.T) {
 		}
 		if got := strings.Join(view.StatusLine(&in, &spent, now), " · "); !strings.HasSuffix(got, "5h $1.00 34 %, "+want) {
 			t.Errorf("%s: %q, want %s", limit, got, want)
+		}
+	}
+}
+
+// TestReportedLimitsAreThoseOfAPlan reads what Claude Code 2.1.332 gave its status line, logged in
+// with a plan and with a key of the API, and what it never would.
+func TestReportedLimitsAreThoseOfAPlan(t *testing.T) {
+	now := time.Date(2026, 11, 29, 15, 15, 20, 0, time.UTC)
+	limit := func(window time.Duration, used float64, resets time.Time) hook.Limit {
+		return hook.Limit{At: now, Window: window, Used: used, Resets: resets}
+	}
+	five, seven := time.Date(2026, 11, 29, 17, 10, 0, 0, time.UTC), time.Date(2026, 12, 2, 15, 0, 0, 0, time.UTC)
+	for name, want := range map[string][][]hook.Limit{
+		"subscription": {
+			nil, // before the first answer
+			{limit(5*time.Hour, 34, five), limit(168*time.Hour, 9, seven)},
+			{limit(5*time.Hour, 35, five), limit(168*time.Hour, 9, seven)},
+		},
+		"key": make([][]hook.Limit, 3),
+	} {
+		text, err := os.ReadFile("testdata/statusline/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		if len(lines) != len(want) {
+			t.Fatalf("%s has %d lines, want %d", name, len(lines), len(want))
+		}
+		for i, line := range lines {
+			var in view.StatusInput
+			if err := json.Unmarshal([]byte(line), &in); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want[i], in.Reported(now)); d != "" {
+				t.Errorf("%s, line %d (-want +got):\n%s", name, i, d)
+			}
+		}
+	}
+	for _, hostile := range []string{
+		`{"used_percentage":34}`, `{"resets_at":1795972200}`, `{"used_percentage":"34","resets_at":1795972200}`, `{"used_percentage":34,"resets_at":"1795972200"}`,
+		`{"used_percentage":34,"resets_at":1}`, `{"used_percentage":-1,"resets_at":1795972200}`, `{"used_percentage":1e300,"resets_at":1795972200}`, `{"used_percentage":34,"resets_at":1e300}`, `null`, `{}`,
+	} {
+		var in view.StatusInput
+		if err := json.Unmarshal([]byte(`{"rate_limits":{"five_hour":`+hostile+`,"seven_day":`+hostile+`}}`), &in); err != nil {
+			t.Fatal(err)
+		}
+		if got := in.Reported(now); len(got) > 0 {
+			t.Errorf("%s: %+v", hostile, got)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Summed struct {
 }
 
 // SumBy sums up the tasks that a filter selects, by one of store.Keys or WorkKeys.
-func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Location, by store.By) (out Summed, err error) {
+func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Location, by store.By, limits Limits) (out Summed, err error) {
 	work := slices.Contains(WorkKeys, by)
 	keys := []store.By{by}
 	if work {
@@ -32,6 +32,7 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 	out.Totals, out.Groups = all, grouped[by]
 	if work || by == store.ByModel {
 		sums, err := sumWork(ctx, s, f, by)
+		sums.Limits = limits
 		if err != nil {
 			return out, err
 		}

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -41,6 +42,9 @@ var WorkKeys = []store.By{BySubagent, ByServer, ByDenial, ByFailure, ByBlock, By
 // OfRequests reports whether the groups of a key are sums over requests alone, whose calls do not count.
 func OfRequests(by store.By) bool { return by == ByRepository || by == ByBranch || by == ByPull }
 
+// Limits returns what agents said of the user's plans, by host. If it is nil, it is not known.
+type Limits func() map[string][]hook.Limit
+
 // Sums sums up work by one of WorkKeys. By store.ByModel only the denied edits count, BySide
 // these, the percentiles and the tasks' costs.
 type Sums struct {
@@ -49,6 +53,8 @@ type Sums struct {
 	Calls CallFilter
 	// Pulls are those by which ByPull sums.
 	Pulls Pulls
+	// Limits are for ByBlock.
+	Limits Limits
 
 	groups map[string]*sum
 	spent  []spent
@@ -65,7 +71,7 @@ type sum struct {
 // spent is what a request used, or how a call ended if usage is nil.
 type spent struct {
 	at           time.Time
-	trace        string
+	trace, host  string
 	usage        *store.Usage
 	status       otelmap.End
 	took, waited time.Duration
@@ -240,12 +246,12 @@ func (s *Sums) spend(w *store.Work) {
 	var sum *store.Usage
 	for _, r := range w.Requests {
 		if r.Usage != nil {
-			s.spent = append(s.spent, spent{at: r.Started, trace: w.Summary.TraceID, usage: r.Usage})
+			s.spent = append(s.spent, spent{at: r.Started, trace: w.Summary.TraceID, host: w.Summary.Host, usage: r.Usage})
 			sum = sum.Add(r.Usage)
 		}
 	}
 	if rest := w.Summary.Usage.Less(sum); rest != nil {
-		s.spent = append(s.spent, spent{at: w.Summary.Started, trace: w.Summary.TraceID, usage: rest})
+		s.spent = append(s.spent, spent{at: w.Summary.Started, trace: w.Summary.TraceID, host: w.Summary.Host, usage: rest})
 	}
 	for i := range w.Calls {
 		c := &w.Calls[i]
@@ -268,6 +274,7 @@ func (s *Sums) blocks() (out []store.Group) {
 		trace  string
 	}
 	counted := make(map[pair]bool)
+	var hosts []map[string]bool
 	in := func(window int, trace string) *store.Group {
 		g, key := &out[window], pair{window, trace}
 		if !counted[key] {
@@ -285,10 +292,13 @@ func (s *Sums) blocks() (out []store.Group) {
 			n++
 			begins = append(begins, one.at.UTC().Truncate(time.Hour))
 			out = append(out, store.Group{Key: begins[n].Format(time.RFC3339), Until: begins[n].Add(BlockTime)})
+			hosts = append(hosts, make(map[string]bool))
 		}
 		g := in(n, one.trace)
+		hosts[n][one.host] = true
 		last, g.Usage = one.at, g.Usage.Add(one.usage)
 	}
+	s.setUsed(out, hosts)
 	for i := range s.spent {
 		one := &s.spent[i]
 		n := sort.Search(len(begins), func(n int) bool { return begins[n].After(one.at) }) - 1
@@ -297,4 +307,27 @@ func (s *Sums) blocks() (out []store.Group) {
 		}
 	}
 	return out
+}
+
+// setUsed sets how much of the plan was used at the end of the windows in which one agent worked, if
+// it said so: agents have different plans.
+func (s *Sums) setUsed(blocks []store.Group, hosts []map[string]bool) {
+	if s.Limits == nil {
+		return
+	}
+	limits := s.Limits()
+	for n := range blocks {
+		var newest hook.Limit
+		b := &blocks[n]
+		for host := range hosts[n] {
+			for _, l := range limits[host] {
+				if l.Lasts(BlockTime) && !l.At.Before(b.Until.Add(-BlockTime)) && l.At.Before(b.Until) && l.Newer(newest) {
+					newest = l
+				}
+			}
+		}
+		if len(hosts[n]) == 1 && !newest.At.IsZero() {
+			b.UsedPercent = &newest.Used
+		}
+	}
 }

@@ -72,6 +72,8 @@ type session struct {
 	openCalls map[string]hook.ToolResult
 	done      map[callKey]int
 	left      []hook.ToolResult
+	// limits are what the rows say of the plan.
+	limits []hook.Limit
 	// adopted counts the threads, the session first, whose subagents were looked for.
 	adopted int
 	// shelf is nil until it is needed, beside the files in the folder of the session's.
@@ -201,7 +203,7 @@ func readAll(ctx context.Context, f *transcript.Files, q transcript.Query, path 
 		}
 	}
 	t.Provider, t.Model, t.HostVersion, t.Cwd, t.System = l.provider, l.model, l.version, l.cwd, l.system
-	t.HostApp = l.app
+	t.HostApp, t.Limits = l.app, l.limits
 	t.Checkouts, t.Moves, t.Folders = l.checkouts, l.Moves.Sorted(l.cwd), l.Folders
 	t.DoubtCheckouts()
 	// The tokens of an answer are written just after it.
@@ -304,6 +306,7 @@ func (l *log) inherit(r *row, next func(*row)) {
 		known = nil
 	}
 	if r.kind == sessionMeta || !l.history.copied(r, known) {
+		l.addLimits(r)
 		next(r)
 		return
 	}

@@ -44,8 +44,31 @@ export function windowOf(g: Group): ComponentChildren {
   return <span class="name" title={g.key}>{new Date(g.key).toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" })}, {clock(g.key)} to {clock(g.until)}{end > Date.now() && <b class="good">, {duration((end - Date.now()) * 1e6)} left</b>}</span>;
 }
 
+export const ofPlan = (g: Group) => (g.usedPercent === undefined ? "-" : Math.round(g.usedPercent) + " %");
+
+// Plan draws the last windows of a subscription's limit, and as a line how much of the plan's was used at their ends, where the agent said.
+export function Plan({ blocks }: { blocks: Group[] }) {
+  const shown = blocks.slice(-90), known = shown.filter((g) => g.usedPercent !== undefined);
+  if (!known.length) return null;
+  const w = 1000 / shown.length, top = Math.max(...shown.map(money), 1e-9);
+  const line = shown.map((g, i) => (g.usedPercent === undefined ? "" : `${i && shown[i - 1].usedPercent !== undefined ? "L" : "M"}${((i + 0.2) * w).toFixed(1)},${(100 - 0.96 * Math.min(100, g.usedPercent)).toFixed(1)}h${(0.6 * w).toFixed(1)}`)).join("");
+  return (
+    <figure class="context plan">
+      <figcaption><b>Plan</b> {ofPlan(known[known.length - 1])} used, {windowOf(known[known.length - 1])}</figcaption>
+      <div class="chart" style={{ gridTemplateColumns: `minmax(0, ${shown.length * 60}px) auto` }}>
+        <svg width="100%" viewBox="0 0 1000 104" preserveAspectRatio="none" aria-hidden="true">
+          {shown.map((g, i) => { const h = 100 * share(money(g), top); return <rect key={i} class="bar" x={(i + 0.1) * w} width={0.8 * w} y={104 - h} height={h} />; })}
+          <path class="spent" d={line} vector-effect="non-scaling-stroke" />
+        </svg>
+        <div class="scale right" aria-hidden="true"><span style={{ bottom: "96%" }}>100 %</span></div>
+      </div>
+      <p class="legend"><i class="chat" /> cost <i class="spent" /> used at the end</p>
+    </figure>
+  );
+}
+
 // Groups is a table of sums; meter shows beside each what part of the dearest it cost.
-export function Groups({ title, one, groups, columns, name, meter, note, first = 40 }: { title: string; note?: string; one: string; groups: Group[]; columns: Column[]; name: (g: Group) => ComponentChildren; meter?: boolean; first?: number }) {
+export function Groups({ title, one, groups, columns, name, meter, note, children, first = 40 }: { title: string; note?: string; children?: ComponentChildren; one: string; groups: Group[]; columns: Column[]; name: (g: Group) => ComponentChildren; meter?: boolean; first?: number }) {
   const [all, set] = useState(false);
   if (!groups.length) return null;
   const top = Math.max(...groups.map(money), 1e-9), written = dollarsIn(groups.map((g) => g.usage?.costUsd));
@@ -53,6 +76,7 @@ export function Groups({ title, one, groups, columns, name, meter, note, first =
     <section class="sums">
       <h2>{title}</h2>
       {note && <p class="note">{note}</p>}
+      {children}
       <div class="scroller" tabIndex={0} role="region" aria-label={title}>
         <table>
           <thead><tr><th scope="col">{one}</th>{columns.map(([n, kind]) => <th key={n} scope="col" class={"num " + kind}>{n}</th>)}</tr></thead>

@@ -13,7 +13,7 @@ export const periods: [string, string][] = [["today", "Today"], ["24h", "24 hour
 const costs: [string, string][] = [["0.01", "1 cent or more"], ["0.1", "10 cents or more"], ["1", "$1 or more"], ["10", "$10 or more"]];
 const outcomes = ["completed", "failed", "cancelled", "interrupted", "abandoned"];
 export const isFiltered = (q: URLSearchParams) => filterNames.some((n) => q.get(n));
-export const filterNames = ["project", "agent", "model", "tool", "outcome", "cost", "when", "from", "to", "text", "failed", "denied", "file", "command", "slower"];
+export const filterNames = ["project", "agent", "model", "tool", "outcome", "pr", "cost", "when", "from", "to", "text", "failed", "denied", "file", "command", "slower"];
 
 // dayOf returns the beginning of a day such as 2026-01-31.
 function dayOf(text: string | null): Date | undefined {
@@ -45,7 +45,7 @@ export function filtersOf(q: URLSearchParams): URLSearchParams {
 // filterQuery turns the filters of the address into those of the API.
 export function filterQuery(q: URLSearchParams, more: Record<string, string> = {}): string {
   const out = new URLSearchParams(more);
-  for (const name of ["project", "agent", "model", "tool", "outcome", "text"]) {
+  for (const name of ["project", "agent", "model", "tool", "outcome", "pr", "text"]) {
     const v = q.get(name);
     if (v && (name !== "text" || hasWord(v))) out.set(name, v);
   }
@@ -96,6 +96,7 @@ export function Filters({ query, text = true, compare, texts, children }: { quer
       {pick("model", "Model", whole(named(data?.model)))}
       {pick("tool", "Tool", whole(named(data?.tool)))}
       {pick("outcome", "Outcome", outcomes.map((x) => [x, x]))}
+      {query.get("pr") && pick("pr", "Any pull request", [])}
       {pick("cost", "Any cost", costs)}
       <select aria-label="Any time" class={dates || query.get("when") ? "set" : ""} value={dates ? "dates" : query.get("when") ?? ""} onChange={(e) => put({ when: e.currentTarget.value, from: "", to: "" }, true)}>
         <option value="">Any time</option>

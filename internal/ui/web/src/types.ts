@@ -18,7 +18,7 @@ export interface Totals {
   tasks: number; toolCalls: number; toolFailures: number; toolDenials: number; tookNs: number; waitedNs?: number; usage?: Usage; ofModelUsage?: Usage; unpricedModels?: string[];
 }
 
-export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number; medianCostUsd?: number; dearestCostUsd?: number; until?: string; lastTraceId?: string; editsDenied?: number; branches?: string[]; repository?: string; addedTokens?: number }
+export interface Group extends Totals { key: string; value: string; p50Ns: number; p95Ns: number; medianCostUsd?: number; dearestCostUsd?: number; until?: string; lastTraceId?: string; editsDenied?: number; branches?: string[]; repository?: string; addedTokens?: number; usedPercent?: number }
 
 export interface Sessions { running: Listed[]; traces: Listed[]; totals: Totals }
 export interface Facet { value: string; shown: string }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
 import { ago, clock, dayName, dollars, dollarsIn, duration, place, placesOf, plural, seen, stamp, tenths, tokens } from "./format";
-import { amount, columns, dearest, forATask, Groups, money, most, ofDearest, picks, spent, timed, windowOf } from "./groups";
+import { amount, columns, dearest, forATask, Groups, money, most, ofDearest, ofPlan, picks, Plan, spent, timed, windowOf } from "./groups";
 import { agentNames, Alert, cached, Commands, copy, Facts, Link, Mark, Marked, outcome, Problem, Projects, share, Sum, Wait } from "./parts";
 import { go, isTrace, put, useRoute } from "./route";
 import { filterQuery, Filters, filtersOf, hasWord, Heads, isFiltered, More, needsWord, NoMatch, Nothing, periods, Search, sessionOf, Task } from "./sessions";
@@ -153,7 +153,7 @@ export function CostView() {
     before.set("since", from.toISOString());
   }
   const { data: old } = useShown<Usages>(since ? "usage?" + before : null);
-  const { data: work, error: noWork } = useData<Record<"subagent" | "mcp" | "block" | "model" | "repository" | "branch" | "skill", Group[]>>("work?" + filterQuery(query));
+  const { data: work, error: noWork } = useData<Record<"subagent" | "mcp" | "block" | "model" | "repository" | "branch" | "pr" | "skill", Group[]>>("work?" + filterQuery(query));
   useEffect(() => { setTitle("Cost · hookspan"); });
   if (error && !data) return <Problem error={error} />;
   if (!data) return <Wait />;
@@ -175,9 +175,10 @@ export function CostView() {
           <Groups title="Projects" one="project" groups={dearest(data.groups.project)} columns={spent} name={(g) => <>{picks("project", (k) => place(k) || "(not known)")(g)}{g.branches && <small class="name" title={g.branches.join(", ")}>{g.branches.join(", ")}</small>}</>} meter />
           {data.groups.model.length > 0 && <Groups title="For a task" one="model" groups={dearest(data.groups.model).map((g) => ({ ...g, editsDenied: work?.model.find((x) => x.value === g.value)?.editsDenied }))} columns={forATask} name={(g) => <span class="name" title={g.key}>{g.key || "(not known)"}</span>} />}
           {data.groups.agent.length > 1 && <Groups title="Agents" one="agent" groups={dearest(data.groups.agent)} columns={spent} name={picks("agent", (k) => agentNames[k] ?? (k || "(not known)"))} meter />}
-          {work && <Groups title="Five-hour windows" one="from" groups={[...work.block].reverse()} columns={spent} first={6} name={windowOf} />}
+          {work && <Groups title="Five-hour windows" one="from" groups={[...work.block].reverse()} columns={work.block.some((g) => g.usedPercent !== undefined) ? [...spent, ["used", "less", ofPlan]] : spent} first={6} name={windowOf}><Plan blocks={work.block} /></Groups>}
           {work?.repository.some((g) => g.key) && <Groups title="Repositories" one="repository" groups={dearest(work.repository)} columns={spent} name={(g) => <span class="name" title={g.key}>{place(g.key) || "(not known)"}</span>} meter />}
           {work?.branch.some((g) => g.key) && <Groups title="Branches" one="branch" groups={dearest(work.branch)} columns={spent} name={(g) => <><span class="name" title={g.key}>{g.key || "(not known)"}</span>{g.repository && <small class="name" title={g.repository}>{place(g.repository)}</small>}</>} meter />}
+          {work?.pr.some((g) => g.key) && <Groups title="Pull requests" one="pull request" groups={dearest(work.pr)} columns={spent} name={picks("pr", (k) => k || "(not known)")} meter />}
           {work?.skill.some((g) => g.key) && <Groups title="Skills" one="skill" note="Cost from a skill's load to the end of the task, each request for the skill that was loaded last. Added: by how many tokens a load made the next request larger, where it was the only call." groups={dearest(work.skill)} columns={[columns.tasks, ["loads", "less", (g) => g.toolCalls || ""], ["added", "less", (g) => (g.addedTokens === undefined ? "-" : tokens(g.addedTokens))], ...spent.slice(1)]} name={(g) => <span class="name" title={g.key}>{g.key || "(no skill)"}</span>} meter />}
           {work && <Groups title="Subagents" one="subagent" groups={dearest(work.subagent)} columns={spent} name={(g) => <span class="name" title={g.key}>{g.key || "(not known)"}</span>} meter />}
           {work && <Groups title="MCP servers" one="server" groups={dearest(work.mcp)} columns={[columns.tasks, columns.calls, columns.failed, columns.cost]} name={(g) => <Link to={"/calls?tool=" + encodeURIComponent(g.value)} class="name">{g.key}</Link>} meter />}

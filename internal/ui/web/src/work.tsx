@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { useData, useShown } from "./api";
-import { clock, dayName, dollarsIn, duration, place, plural } from "./format";
+import { clock, dayName, dollarsIn, duration, place, plural, seen } from "./format";
 import { columns, Groups, most as oftenest, type Column } from "./groups";
 import { Alert, Diff, Facts, Link, Mark, Problem, Wait } from "./parts";
 import { put, useRoute } from "./route";
@@ -110,18 +110,19 @@ const within: Record<string, string> = { requests: "requests", subagent: "subage
 export function Money({ base, version, rows, pick }: { base: string; version: number; rows: number; pick: (id: string) => void }) {
   // In a large task all requests and calls are read only when they are asked for.
   const [asked, ask] = useState(false);
-  const { data } = useData<{ sentence: string; before?: string; usage?: { costUsd?: number }; items: CostItem[] | null }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
+  const { data } = useData<{ sentence: string; before?: string; usage?: { costUsd?: number }; items: CostItem[] | null; pullRequests?: string[] }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
   if (rows >= 20_000 && !asked) return <p class="money"><button class="plain" onClick={() => ask(true)}>Where the money went</button></p>;
-  if (!data?.items?.length || !data.usage?.costUsd) return null;
+  const pulls = data?.pullRequests?.length ? <p class="money">{data.pullRequests.map((url) => <Link key={url} to={"/?pr=" + encodeURIComponent(url)}>{seen(url)} </Link>)}</p> : null;
+  if (!data?.items?.length || !data.usage?.costUsd) return pulls;
   const parts = data.items.map((i, n) => ({ key: String(n), item: i, usage: { inputTokens: i.tokens, outputTokens: 0, costUsd: i.costUsd } }) as Group & { item: CostItem });
   return (
-    <details class="money">
+    <>{pulls}<details class="money">
       <summary>{data.sentence}</summary>
       {data.before && <p>{data.before}</p>}
       <Groups title="Where the money went" one="what" groups={parts} columns={[columns.tokens, columns.cost]} meter name={(g) => {
         const { what, kind, spanId } = (g as (typeof parts)[number]).item;
         return spanId || within[kind] ? <button class="plain name" title={what} onClick={() => (spanId ? pick(spanId) : put({ kind: within[kind], sort: "cost", tab: "" }, true))}>{what}</button> : <span class="name" title={what}>{what}</span>;
       }} />
-    </details>
+    </details></>
   );
 }

@@ -1,0 +1,157 @@
+// Package planlimits keeps what agents say of their users' plans, each change for a year, in one file
+// to which several processes add at once. See FORMAT.md.
+//
+// It promises that a change is there once, whoever notes it how often, and that the file never
+// exceeds 4 MiB. It does not promise that a change survives a power cut.
+package planlimits
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/files/atomicfile"
+	"github.com/hookspan/hookspan/internal/files/filelock"
+	"github.com/hookspan/hookspan/internal/files/regular"
+)
+
+const (
+	// keep is how long a change is kept, after which a day may pass.
+	keep, day = 365 * 24 * time.Hour, 24 * time.Hour
+	// maxSize is the largest size of the file, in bytes.
+	maxSize = 4 << 20
+	version = 1
+	// patience is how long another process that notes something is waited for.
+	patience = time.Second
+)
+
+// File is where the changes are kept.
+type File struct {
+	// Path is the file; empty keeps nothing.
+	Path string
+	// Now is the clock. It must not be nil where there is a path.
+	Now func() time.Time
+}
+
+// line is a line of the file. Its time comes first, always as long: what follows says what changed.
+type line struct {
+	At      time.Time `json:"at"`
+	Version int       `json:"v"`
+	Agent   string    `json:"agent"`
+	Minutes int64     `json:"minutes"`
+	Used    float64   `json:"used"`
+	Resets  time.Time `json:"resets"`
+}
+
+const begin, timed = `{"at":"`, len(`{"at":"2026-11-20T11:59:21Z`)
+
+// Note keeps those of an agent's limits that are not yet in the file, and removes what is too old.
+func (f File) Note(host string, all []hook.Limit) error {
+	if f.Path == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := os.MkdirAll(filepath.Dir(f.Path), 0o700)
+	if err == nil {
+		err = f.note(ctx, host, all)
+	}
+	if err != nil {
+		return fmt.Errorf("note limits: %w", err)
+	}
+	return nil
+}
+
+func (f File) note(ctx context.Context, host string, all []hook.Limit) error {
+	lock, err := filelock.Folder(ctx, filepath.Dir(f.Path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	text, err := f.read()
+	if err != nil {
+		return err
+	}
+	from := f.Now().Add(-keep)
+	more := added(text, host, all, from)
+	if len(since(text, from.Add(-day))) < len(text) || len(text)+len(more) > maxSize {
+		kept := append(since(text, from), more...)
+		if over := len(kept) - maxSize/2; len(kept) > maxSize {
+			kept = kept[over+bytes.IndexByte(kept[over:], '\n')+1:]
+		}
+		return atomicfile.Write(f.Path, kept, atomicfile.Options{Sync: atomicfile.SyncNone})
+	}
+	if len(more) == 0 {
+		return nil
+	}
+	file, _, err := regular.Open(f.Path, regular.Options{Flag: os.O_WRONLY | os.O_APPEND | os.O_CREATE, Perm: 0o600, NoLink: true})
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(more)
+	return errors.Join(err, file.Close())
+}
+
+// read returns the file's text, which is empty if there is none.
+func (f File) read() ([]byte, error) {
+	text, err := regular.Read(f.Path, regular.Options{Max: maxSize, NoLink: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return text, err
+}
+
+// added returns the lines of limits from a time on that a text lacks.
+func added(text []byte, host string, all []hook.Limit, from time.Time) (more []byte) {
+	said := make(map[string]bool)
+	for l := range strings.Lines(string(text)) {
+		said[l[min(timed, len(l)):]] = true
+	}
+	for _, l := range all {
+		b, _ := json.Marshal(line{l.At, version, host, int64(l.Window / time.Minute), l.Used, l.Resets}) // cannot fail
+		b = append(b, '\n')
+		if what := string(b[timed:]); !said[what] && !l.At.Before(from) {
+			said[what] = true
+			more = append(more, b...)
+		}
+	}
+	return more
+}
+
+// since returns the lines of a text from a time on, without those that were cut off by a kill.
+func since(text []byte, from time.Time) (kept []byte) {
+	first := []byte(begin + from.UTC().Format(time.RFC3339))
+	for l := range bytes.Lines(text) {
+		if bytes.HasPrefix(l, []byte(begin)) && bytes.Compare(l, first) >= 0 && l[len(l)-1] == '\n' {
+			kept = append(kept, l...)
+		}
+	}
+	return kept
+}
+
+// ByHost returns the limits in the file by the agents' hosts. What is damaged is left out.
+func (f File) ByHost() (map[string][]hook.Limit, error) {
+	text, err := f.read()
+	if err != nil {
+		return nil, fmt.Errorf("read limits: %w", err)
+	}
+	all := make(map[string][]hook.Limit)
+	for raw := range bytes.Lines(text) {
+		var l line
+		if json.Unmarshal(raw, &l) != nil || l.Version != version || l.Minutes > int64(keep/time.Minute) {
+			continue
+		}
+		if limit, ok := hook.NewLimit(l.At, time.Duration(l.Minutes)*time.Minute, l.Used, float64(l.Resets.Unix())); ok {
+			all[l.Agent] = append(all[l.Agent], limit)
+		}
+	}
+	return all, nil
+}
