@@ -457,3 +457,33 @@ func TestMetricsEqualEverythingEverCounted(t *testing.T) {
 	}
 	t.Logf("%d days, %d killed uploads", *days, killed)
 }
+
+// BenchmarkUpload stores traces of 20 spans, with and without counting them, and reports how
+// much larger the store is for a series and for a trace.
+func BenchmarkUpload(b *testing.B) {
+	for _, counts := range []bool{false, true} {
+		b.Run(fmt.Sprint("counts ", counts), func(b *testing.B) {
+			s := open(b)
+			if counts {
+				if err := s.Measure(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for i := 0; b.Loop(); i++ {
+				t := clineTrace()
+				copy(t.ID[:], fmt.Sprintf("%016d", i))
+				for n, span := range t.Spans {
+					span.TraceId, span.SpanId = t.ID[:], fmt.Appendf(nil, "%05d%03d", i%100_000, n)
+				}
+				if err := s.UploadTraces(b.Context(), t.Messages()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			bytes, err := s.Size(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(bytes)/float64(b.N), "B/trace")
+		})
+	}
+}

@@ -49,7 +49,7 @@ func (f *Form) Encode(points []Point) (out []*metricspb.ResourceMetrics) {
 		if i == 0 || p.Series.Service != points[i-1].Series.Service {
 			metrics = &metricspb.ScopeMetrics{Scope: &commonpb.InstrumentationScope{Name: "github.com/hookspan/hookspan"}}
 			out = append(out, &metricspb.ResourceMetrics{
-				Resource:     &resourcepb.Resource{Attributes: append([]*commonpb.KeyValue{
+				Resource: &resourcepb.Resource{Attributes: append([]*commonpb.KeyValue{
 					otlp.String(instruments.Service, p.Series.Service), otlp.String(instruments.Instance, f.Instance),
 				}, f.Resource...)},
 				ScopeMetrics: []*metricspb.ScopeMetrics{metrics},
