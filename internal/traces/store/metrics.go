@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"encoding/hex"
 	"math"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/traces/sums"
 )
 
@@ -124,6 +126,9 @@ func (t *openTrace) added(ctx context.Context) (added sums.Counts, agree, counts
 // too much.
 func (u *uploading) bounded(ctx context.Context, counts sums.Counts) (sums.Counts, error) {
 	out := make(sums.Counts)
+	if err := u.load(ctx, counts); err != nil {
+		return nil, err
+	}
 	for s, n := range counts {
 		one, err := u.find(ctx, s)
 		if err != nil {
@@ -132,6 +137,25 @@ func (u *uploading) bounded(ctx context.Context, counts sums.Counts) (sums.Count
 		out.Put(one.series, n...)
 	}
 	return out, nil
+}
+
+// load reads series at once: one by one takes longer than to store a trace.
+func (u *uploading) load(ctx context.Context, counts sums.Counts) error {
+	var asked [][]string
+	for s := range counts {
+		if u.series[s] == nil {
+			asked = append(asked, []string{s.Instrument, s.Service, s.Attributes})
+		}
+	}
+	return eachRow(ctx, u.tx, func(scan func(...any) error) error {
+		one := &storedSeries{}
+		var blob []byte
+		err := scan(&one.id, &blob, &one.series.Instrument, &one.series.Service, &one.series.Attributes)
+		one.total, _ = readCounts(blob)
+		u.series[one.series] = one
+		return err
+	}, `SELECT series.id, counts, instrument, service, attributes FROM json_each(?) CROSS JOIN series
+		WHERE instrument = value ->> 0 AND service = value ->> 1 AND attributes = value ->> 2`, rawjson.Encode(asked))
 }
 
 // find returns a series, or makes it. If there are too many, it returns that which takes the rest.
@@ -171,11 +195,15 @@ func (u *uploading) writeSeries(ctx context.Context, now time.Time) (err error) 
 	if err == nil && u.shrunk > 0 {
 		_, err = u.tx.ExecContext(ctx, `UPDATE metrics SET shrunk = shrunk + ?`, u.shrunk)
 	}
+	var grown [][2]any
 	for _, one := range u.series {
-		if err == nil && one.grown {
-			_, err = u.tx.ExecContext(ctx, `UPDATE series SET counts = ? WHERE id = ?`, appendCounts(nil, one.total), one.id)
+		if one.grown {
+			grown = append(grown, [2]any{one.id, hex.EncodeToString(appendCounts(nil, one.total))})
 			one.grown = false
 		}
+	}
+	if err == nil && len(grown) > 0 {
+		_, err = u.tx.ExecContext(ctx, `UPDATE series SET counts = unhex(value ->> 1) FROM json_each(?) j WHERE series.id = j.value ->> 0`, rawjson.Encode(grown))
 	}
 	return err
 }
