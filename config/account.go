@@ -156,25 +156,34 @@ func (c *Config) Account(destination string) string {
 	case destination == ExporterInfinium && c.InfiniumAgentID != "":
 		add(c.InfiniumAgentID)
 	case destination == ExporterOTLP:
-		if name := cmp.Or(c.OTLPAccount, c.HeadersCommand); name != "" {
-			add(name)
-		}
 		_, address := c.otlpURL()
-		user, query := urlCredentials(address)
-		credentials := map[string]string{"key:user": user, "key:query": query}
-		maps.Copy(credentials, c.Export.Headers)
-		for _, name := range slices.Sorted(maps.Keys(credentials)) {
-			if value := credentials[name]; value != "" && (c.OTLPAccount == "" || !isCredential(name)) {
-				account, err := c.accountOf(value)
-				if err != nil {
-					account = UnknownPlace
-				}
-				add(name + ":" + account)
-			}
-		}
+		c.addAccount(add, address, c.Export.Headers, c.OTLPAccount, c.HeadersCommand)
+	case destination == DestinationMetrics:
+		o := c.MetricsOTLP()
+		c.addAccount(add, o.Endpoint, o.Headers, c.value(otlpAccount).users(), c.MetricsHeadersCommand())
 	}
 	if !known {
 		return ""
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// addAccount calls add with what names the account of the credentials of an OTLP endpoint, which
+// may be named.
+func (c *Config) addAccount(add func(string), address string, headers Headers, named, command string) {
+	if name := cmp.Or(named, command); name != "" {
+		add(name)
+	}
+	user, query := urlCredentials(address)
+	credentials := map[string]string{"key:user": user, "key:query": query}
+	maps.Copy(credentials, headers)
+	for _, name := range slices.Sorted(maps.Keys(credentials)) {
+		if value := credentials[name]; value != "" && (named == "" || !isCredential(name)) {
+			account, err := c.accountOf(value)
+			if err != nil {
+				account = UnknownPlace
+			}
+			add(name + ":" + account)
+		}
+	}
 }

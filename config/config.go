@@ -188,6 +188,17 @@ var table = [...]variable{
 	{name: "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", fileOnly: true, kind: "int", lowest: "0", highest: "1000000", allowed: "a whole number from 0 to 1000000", doc: "As OTEL_ATTRIBUTE_COUNT_LIMIT, which it replaces for links."},
 	{name: stabilityOptIn, kind: "text", allowed: "a comma list; gen_ai_latest_experimental has a meaning here", doc: "With gen_ai_latest_experimental, otlp and file get the names of the latest GenAI conventions (see Names in a trace), if their address is in the same place, the env file or the environment."},
 	{name: "OTEL_SDK_DISABLED", byDefault: "false", kind: "otelbool", allowed: "true, false", doc: "Switches recording off, as HOOKSPAN_DISABLED does."},
+
+	{group: "Metrics", name: "HOOKSPAN_METRICS", fileOnly: true, byDefault: "false", kind: "bool", allowed: "true, false", doc: "Counts what is recorded from then on, of all projects, and sends OTLP metrics with each delivery. For metrics your env file and the machine-wide file count alone."},
+	{name: metricsPrefix + "ENDPOINT", fileOnly: true, kind: "url", allowed: "an http or https URL such as http://localhost:4318/v1/metrics", doc: "OTLP endpoint for metrics, used as it is. Unset: OTEL_EXPORTER_OTLP_ENDPOINT, to which /v1/metrics is appended."},
+	{name: metricsPrefix + "HEADERS", fileOnly: true, kind: "headers", allowed: "name=value pairs with commas between them, values percent-encoded", secret: true, doc: "As OTEL_EXPORTER_OTLP_HEADERS, which it replaces for metrics."},
+	{name: metricsPrefix + "TIMEOUT", fileOnly: true, kind: "millis", lowest: "1", highest: "3600000", allowed: "milliseconds from 1 to 3600000", doc: "As OTEL_EXPORTER_OTLP_TIMEOUT, which it replaces for metrics."},
+	{name: metricsPrefix + "COMPRESSION", fileOnly: true, kind: "oneof", allowed: "none, gzip", doc: "As OTEL_EXPORTER_OTLP_COMPRESSION, which it replaces for metrics."},
+	{name: metricsPrefix + "PROTOCOL", fileOnly: true, kind: "protocol", allowed: "http/protobuf, http/json", doc: "As OTEL_EXPORTER_OTLP_PROTOCOL, which it replaces for metrics."},
+	{name: metricsPrefix + "CERTIFICATE", fileOnly: true, kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CERTIFICATE, which it replaces for metrics."},
+	{name: metricsPrefix + "CLIENT_CERTIFICATE", fileOnly: true, kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, which it replaces for metrics."},
+	{name: metricsPrefix + "CLIENT_KEY", fileOnly: true, kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces for metrics."},
+	{name: metricsPrefix + "TEMPORALITY_PREFERENCE", fileOnly: true, byDefault: "cumulative", kind: "oneof", allowed: "cumulative, delta, lowmemory", doc: "cumulative sends totals; delta, and lowmemory, what was added since the endpoint's last answer."},
 }
 
 // Input is all that Load reads.
@@ -384,6 +395,9 @@ func (c *Config) cross() (errs []error) {
 	}
 	if cleartext(c.InfiniumBaseURL) && !c.InfiniumInsecure() {
 		refuse(c.value("INFINIUM_BASE_URL"))
+	}
+	if p := c.metricsFault(); p != nil {
+		errs = append(errs, p)
 	}
 	for _, e := range c.Exporters {
 		name := map[string]string{ExporterFile: "HOOKSPAN_FILE_PATH", ExporterInfinium: "INFINIUM_AGENT_ID"}[e]

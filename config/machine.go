@@ -128,7 +128,7 @@ func (s *source) holds(row *variable) bool {
 		return true
 	case row.name == "OTEL_SERVICE_NAME":
 		pairs, _ := ParseAttributes(s.vars["OTEL_RESOURCE_ATTRIBUTES"])
-		return slices.ContainsFunc(pairs, func(p Pair) bool { return p.Key == "service.name" })
+		return slices.ContainsFunc(pairs, func(p Pair) bool { return p.Key == serviceName })
 	case row.name == "INFINIUM_AGENT_SECRET" && s.has("INFINIUM_AGENT_ID"):
 		return false // each user's own, for the agent that the file names
 	}

@@ -233,7 +233,7 @@ func (c *Config) ResourceAttributes() (out []Pair) {
 func (c *Config) Service() string {
 	service := c.ServiceName
 	for _, p := range c.ResourceAttributes() {
-		if p.Key == "service.name" {
+		if p.Key == serviceName {
 			service = cmp.Or(service, p.Value)
 		}
 	}

@@ -15,6 +15,9 @@ const (
 
 	stabilityOptIn = "OTEL_SEMCONV_STABILITY_OPT_IN"
 	tracesExporter = "OTEL_TRACES_EXPORTER"
+
+	// serviceName is the resource's attribute.
+	serviceName = "service.name"
 )
 
 // variable is one row of the table of all variables.

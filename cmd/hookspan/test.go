@@ -25,7 +25,8 @@ func testCmd(a *app) *cobra.Command {
 trace has requests to a model, calls of which one fails, and a subagent. Its agent is
 "hookspan" and its model "hookspan-test", which has no price; every span has hookspan.test=true, so that
 gateways keep the trace and count it in no metric. It is removed from the local store again. A backend that is recognised by its address is named, with what its
-pages show of a trace.
+pages show of a trace. With HOOKSPAN_METRICS the endpoint of metrics gets the gauge
+hookspan.test.
 
 With -v the payload is printed first, exactly as it is sent; it has no secrets. The exit
 code is 1 when a destination did not take it, or a setting is wrong.`,
@@ -52,34 +53,43 @@ func runTest(ctx context.Context, a *app, verbose, asJSON bool) error {
 	trials := []pipeline.Trial{}
 	// A destination that a wrong setting keeps from being set up is not tried.
 	failed := a.cfgErr != nil
+	tried := func(t pipeline.Trial) {
+		trials = append(trials, t)
+		failed = failed || !t.OK
+		if !asJSON {
+			printTrial(a, t)
+		}
+	}
 	for _, d := range p.Deliverer.Destinations {
 		if verbose {
 			if err := printPayload(a, p, d, trace, asJSON); err != nil {
 				return err
 			}
 		}
-		t := p.Try(ctx, d, trace, id)
-		trials = append(trials, t)
-		failed = failed || !t.OK
-		if !asJSON {
-			mark := "ok"
-			if !t.OK {
-				mark = "FAILED"
-			}
-			a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, termtext.Value(t.Answer), t.Seconds*1000)
-			if t.Backend != "" {
-				a.printf("  This is %s. %s\n", t.Backend, t.Shows)
-			}
-			if t.Clock != "" {
-				a.hint(t.Clock + ": its spans have the wrong time there; set the clock")
-			}
-		}
+		tried(p.Try(ctx, d, trace, id))
+	}
+	if a.cfg.MetricsOn() {
+		tried(p.TryMetrics(ctx))
 	}
 	return a.result(asJSON, trials, !failed, func() {
 		if failed {
 			a.hint("hookspan config shows the settings and where each came from")
 		}
 	})
+}
+
+func printTrial(a *app, t pipeline.Trial) {
+	mark := "ok"
+	if !t.OK {
+		mark = "FAILED"
+	}
+	a.printf("%-9s %-6s %s: %s (%.0f ms)\n", t.Destination, mark, t.Target, termtext.Value(t.Answer), t.Seconds*1000)
+	if t.Backend != "" {
+		a.printf("  This is %s. %s\n", t.Backend, t.Shows)
+	}
+	if t.Clock != "" {
+		a.hint(t.Clock + ": its spans have the wrong time there; set the clock")
+	}
 }
 
 func noDestination() error {

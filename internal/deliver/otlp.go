@@ -46,9 +46,22 @@ type OTLP struct {
 	AnyUser bool
 }
 
+// The signals of OTLP that are sent.
+const tracesSignal, metricsSignal = "traces", "metrics"
+
 // NewOTLP returns a client that makes one attempt per call and fails with an *Error.
 // It follows no redirect, so that spans and headers go only to the endpoint.
 func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
+	client, bare, err := o.client(tracesSignal)
+	if err != nil {
+		return nil, err
+	}
+	c := otlptracehttp.NewClient(otlpOptions(o, bare, client)...)
+	return c, c.Start(ctx)
+}
+
+// client returns a client for the endpoint, and the URL without what the client adds.
+func (o *OTLP) client(signal string) (client *http.Client, bare *url.URL, err error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		shown := o.Endpoint
@@ -56,32 +69,30 @@ func NewOTLP(ctx context.Context, o OTLP) (otlptrace.Client, error) {
 			// Only in a valid URL is it known which part is a password.
 			shown = "(not shown: it may hold credentials)"
 		}
-		return nil, fmt.Errorf("otlp endpoint %q: want a URL such as http://localhost:4318", shown)
+		return nil, nil, fmt.Errorf("otlp endpoint %q: want a URL such as http://localhost:4318", shown)
 	}
-	bare := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
+	bare = &url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}
 	private := len(o.Headers) > 0 || o.HeadersCommand != "" || u.User != nil || u.RawQuery != ""
 	if u.Scheme == "http" && private && !o.AllowInsecure && !outbound.Loopback(u.Hostname()) {
-		return nil, fmt.Errorf("otlp endpoint %s: headers, user and query may hold credentials and would cross the network "+
+		return nil, nil, fmt.Errorf("otlp endpoint %s: headers, user and query may hold credentials and would cross the network "+
 			"in cleartext: use https, or set HOOKSPAN_ALLOW_INSECURE=true", bare)
 	}
 	tlsConfig, err := o.tls()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
 	}
 	secrets := outbound.NewSecrets(u, o.Headers)
 	t := &transport{
-		endpoint: bare, query: u.RawQuery, user: u.User, secrets: secrets, static: o.Headers, date: o.Date,
+		endpoint: bare, query: u.RawQuery, user: u.User, secrets: secrets, static: o.Headers, date: o.Date, signal: signal,
 		next: outbound.New(outbound.Options{TLS: tlsConfig, Timeout: o.Timeout, Secrets: secrets, AnyUser: o.AnyUser}).Transport(),
 	}
 	if o.HeadersCommand != "" {
 		t.tokens = &tokens{program: o.HeadersCommand, cache: o.HeadersCache, now: time.Now}
 	}
-	client := &http.Client{Transport: t}
-	c := otlptracehttp.NewClient(otlpOptions(o, bare, client)...)
-	return c, c.Start(ctx)
+	return &http.Client{Transport: t}, bare, nil
 }
 
 func otlpOptions(o OTLP, u *url.URL, client *http.Client) []otlptracehttp.Option {

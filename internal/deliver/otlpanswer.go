@@ -40,6 +40,13 @@ type transport struct {
 	static map[string]string
 	tokens *tokens
 	date   func(there, here time.Time)
+	// signal is traces or metrics.
+	signal string
+}
+
+// variable is the signal's variable of the endpoint.
+func (t *transport) variable() string {
+	return "OTEL_EXPORTER_OTLP_" + strings.ToUpper(t.signal) + "_ENDPOINT"
 }
 
 // maxBody is the largest body of a request that is held to be sent, in bytes. One span alone
@@ -140,11 +147,11 @@ func (t *transport) noAnswer(err error) *Error {
 	case e.Kind == outbound.OnlyHTTP2:
 		hint = t.grpcHint("http")
 	case e.WrongProtocol():
-		hint = "; the endpoint is set by OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+		hint = "; the endpoint is set by OTEL_EXPORTER_OTLP_ENDPOINT or " + t.variable()
 	case e.Unreached && errors.As(e.Err, new(*net.DNSError)):
-		hint = ": correct the host in OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, or look at the network"
+		hint = ": correct the host in OTEL_EXPORTER_OTLP_ENDPOINT or " + t.variable() + ", or look at the network"
 	case e.Unreached:
-		hint = ": start the backend, or correct OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+		hint = ": start the backend, or correct OTEL_EXPORTER_OTLP_ENDPOINT or " + t.variable()
 	case e.Kind == outbound.Network && t.endpoint.Scheme == "http" && t.endpoint.Port() != grpcPort:
 		hint = ": if the port has TLS, write https:// in OTEL_EXPORTER_OTLP_ENDPOINT"
 	case t.endpoint.Port() == grpcPort:
@@ -224,8 +231,7 @@ func (t *transport) read(resp *http.Response, body []byte, broken error) *Error 
 			hint = "check HOOKSPAN_OTLP_HEADERS_COMMAND"
 		}
 	case code == http.StatusNotFound, code == http.StatusMethodNotAllowed:
-		hint = "check the endpoint's path: OTEL_EXPORTER_OTLP_ENDPOINT gets /v1/traces appended, " +
-			"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is used as it is"
+		hint = "check the endpoint's path: OTEL_EXPORTER_OTLP_ENDPOINT gets /v1/" + t.signal + " appended, " + t.variable() + " is used as it is"
 	}
 	failed.Denied, failed.status = outbound.OfSender(code), code
 	failed.Err = say(hint)
@@ -311,7 +317,8 @@ func taken(kind string, body []byte) (*coltracepb.ExportTracePartialSuccess, err
 				return nil, fmt.Errorf("the body reports an error, %q", name)
 			}
 		}
-		// Another object is a success too.
+		// The answers differ in this name alone. Another object is a success too.
+		text = bytes.ReplaceAll(text, []byte(`"rejectedDataPoints"`), []byte(`"rejectedSpans"`))
 		if (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(text, &r) != nil {
 			return nil, nil
 		}
@@ -342,8 +349,12 @@ func (t *transport) partial(p *coltracepb.ExportTracePartialSuccess) *Error {
 	if p.GetRejectedSpans() == 0 {
 		return nil
 	}
+	what := "spans"
+	if t.signal == metricsSignal {
+		what = "data points"
+	}
 	return &Error{
-		Err:       fmt.Errorf("%d spans rejected: %s", p.GetRejectedSpans(), t.quote(p.GetErrorMessage())),
+		Err:       fmt.Errorf("%d %s rejected: %s", p.GetRejectedSpans(), what, t.quote(p.GetErrorMessage())),
 		Permanent: true, Rejected: p.GetRejectedSpans(),
 	}
 }

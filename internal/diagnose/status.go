@@ -162,6 +162,10 @@ type Destination struct {
 	Stored *store.Stats `json:"stored,omitempty"`
 	// Owed counts the imported traces that wait for it in the local store.
 	Owed int `json:"owed,omitempty"`
+	// Series counts those of metrics, and Shrunk how often a trace said less than it had, of which
+	// more stays counted.
+	Series int   `json:"series,omitempty"`
+	Shrunk int64 `json:"shrunk,omitempty"`
 	// Runs and Spans were delivered, out of the sessions still in the spool.
 	Runs     int64 `json:"tasks"`
 	Spans    int64 `json:"spans"`
@@ -303,7 +307,10 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 	for _, name := range m.Setup.Destinations() {
 		st.Destinations = append(st.Destinations, m.destination(ctx, name))
 	}
-	m.inStore(ctx, func(s *store.Store) error { return st.addOwed(ctx, s) })
+	if m.Setup.Config.MetricsOn() {
+		st.Destinations = append(st.Destinations, m.destination(ctx, config.DestinationMetrics))
+	}
+	m.inStore(ctx, func(s *store.Store) error { return st.addInStore(ctx, s) })
 	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
 		if p := m.Setup.Config.Refused(name); p != nil {
 			st.Destinations = append(st.Destinations, Destination{Name: name, Off: p.Variable + ": " + p.Reason})
@@ -409,9 +416,16 @@ func (m *Machine) inStore(ctx context.Context, f func(*store.Store) error) bool 
 	return f(s) == nil
 }
 
-// addOwed counts what imports have left over.
-func (st *Status) addOwed(ctx context.Context, s *store.Store) error {
+// addInStore counts what imports have left over, and what metrics have counted.
+func (st *Status) addInStore(ctx context.Context, s *store.Store) error {
 	owed, err := s.Owed(ctx, "")
+	for i := range st.Destinations {
+		if d := &st.Destinations[i]; d.Name == config.DestinationMetrics && err == nil {
+			var counted store.Sums
+			counted, err = s.Sums(ctx, "")
+			d.Series, d.Shrunk = len(counted.Points), counted.Shrunk
+		}
+	}
 	for _, o := range owed {
 		for i := range st.Destinations {
 			if st.Destinations[i].Name == o.Destination {

@@ -276,6 +276,12 @@ func (d *Destination) counts() []string {
 	if d.Owed > 0 {
 		out = append(out, termtext.Plural(d.Owed, "imported trace")+" waiting")
 	}
+	if d.Series > 0 {
+		out = append(out, fmt.Sprintf("%d series", d.Series))
+	}
+	if d.Shrunk > 0 {
+		out = append(out, termtext.Plural(int(d.Shrunk), "correction")+" to less, which stays counted")
+	}
 	if d.Rejected > 0 {
 		out = append(out, termtext.Plural(d.Rejected, "span")+" rejected")
 	}

@@ -50,6 +50,8 @@ func (s *Setup) Target(name string) string {
 		return s.Config.InfiniumBaseURL
 	case config.ExporterFile:
 		return s.Config.FilePath
+	case config.DestinationMetrics:
+		return withoutCredentials(s.Config.MetricsOTLP().Endpoint)
 	}
 	return ""
 }
@@ -66,6 +68,10 @@ func withoutCredentials(endpoint string) string {
 // Fault returns why a destination other than the local store cannot be set up,
 // or nil.
 func (s *Setup) Fault(ctx context.Context, name string) error {
+	if name == config.DestinationMetrics {
+		_, err := s.metricsClient()
+		return err
+	}
 	_, err := s.client(ctx, name)
 	return err
 }

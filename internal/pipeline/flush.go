@@ -29,6 +29,7 @@ func (p *Pipeline) Flush(ctx context.Context, pass deliver.Pass) ([]deliver.Resu
 	if err == nil {
 		err = p.sendWhatIsOwed(ctx, pass, results)
 	}
+	p.sendMetrics(ctx, pass)
 	p.index(ctx)
 	if err == nil && len(pass.Sessions) == 0 {
 		p.removeOld(ctx)
@@ -73,6 +74,9 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 		waiting := 0
 		for _, r := range results {
 			waiting += r.Waiting
+		}
+		if p.sendMetrics(ctx, pass) {
+			waiting++
 		}
 		next := p.Deliverer.Now().Add(10 * time.Second)
 		p.index(ctx)

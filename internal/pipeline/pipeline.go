@@ -216,6 +216,11 @@ func (p *Pipeline) openStore(ctx context.Context) (deliver.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.setup.Config.MetricsOn() {
+		if err := s.Measure(ctx); err != nil {
+			return nil, errors.Join(err, done())
+		}
+	}
 	p.Store, p.close = s, append(p.close, done)
 	return s, nil
 }

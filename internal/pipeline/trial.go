@@ -62,23 +62,33 @@ func (p *Pipeline) Try(ctx context.Context, d deliver.Destination, spans []*trac
 	if d.Name == config.ExporterOTLP {
 		t.Clock = ClockText(clockOff(time.Duration(p.setup.clock.Load())))
 	}
+	return p.tried(ctx, t, start, answer, err, func() (string, error) {
+		if d.Name != config.ExporterStore {
+			return answer, nil
+		}
+		return "taken, read back and removed again", p.readBack(ctx, id, otlp.Count(spans))
+	})
+}
+
+// tried completes a trial with what the destination answered. check completes the answer.
+func (p *Pipeline) tried(ctx context.Context, t Trial, start time.Time, answer string, err error, check func() (string, error)) Trial {
 	t.Seconds = p.Deliverer.Now().Sub(start).Seconds()
 	// The client's text around a *deliver.Error names the endpoint a second time.
 	if e := (*deliver.Error)(nil); errors.As(err, &e) {
 		err = e
 	}
 	if err == nil || ctx.Err() == nil {
-		p.Deliverer.Answered(d.Name, err)
+		p.Deliverer.Answered(t.Destination, err)
 	}
-	if err == nil && d.Name == config.ExporterStore {
-		answer, err = "taken, read back and removed again", p.readBack(ctx, id, otlp.Count(spans))
+	if err == nil {
+		answer, err = check()
 	}
-	if err == nil && !d.Local {
-		answer += servedBy(within, t.Target)
+	if err == nil && t.Destination != config.ExporterStore {
+		answer += servedBy(ctx, t.Target)
 	}
 	t.OK, t.Answer = err == nil, answer
 	if err != nil {
-		t.Answer = strings.TrimPrefix(deliver.WithoutName(termtext.Message(err), d.Name), t.Target+": ")
+		t.Answer = strings.TrimPrefix(deliver.WithoutName(termtext.Message(err), t.Destination), t.Target+": ")
 	}
 	return t
 }

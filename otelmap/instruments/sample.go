@@ -74,7 +74,7 @@ func IsRun(s Span) bool {
 func Imported(s Span) bool { return isSet(s, "hookspan.imported") }
 
 // OfTest reports whether the span is of hookspan test.
-func OfTest(s Span) bool { return isSet(s, "hookspan.test") }
+func OfTest(s Span) bool { return isSet(s, Test) }
 
 func isSet(s Span, key string) bool {
 	v, _ := s.Text(key)

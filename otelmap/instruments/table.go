@@ -62,12 +62,17 @@ func Named(name string) *Instrument {
 	return nil
 }
 
-// The attributes of samples that others name: of a token's type, and of the series that takes what
-// a limit of series leaves out.
+// The attributes that others name: of a token's type, of the series that takes what a limit of
+// series leaves out, and of the resource.
 const (
 	TokenType = "gen_ai.token.type"
 	Overflow  = "otel.metric.overflow"
+	Service   = "service.name"
+	Instance  = "service.instance.id"
 )
+
+// Test is the gauge that tries an endpoint.
+const Test = "hookspan.test"
 
 const (
 	operation, agent, tool   = "gen_ai.operation.name", "gen_ai.agent.name", "gen_ai.tool.name"

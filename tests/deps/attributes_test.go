@@ -16,7 +16,7 @@ var naming = map[string]struct {
 	uses int
 	why  string
 }{
-	"config":                      {2, "a resource's attribute in a standard variable"},
+	"config":                      {1, "a resource's attribute in a standard variable"},
 	"internal/deliver":            {3, "of hook events, before there is a span"},
 	"internal/importer":           {3, "marks what is sent from history, and sets the user"},
 	"internal/pipeline":           {4, "makes the resource, and marks the trace of hookspan test"},
@@ -25,7 +25,7 @@ var naming = map[string]struct {
 }
 
 // mostNamed bounds them together.
-const mostNamed = 28
+const mostNamed = 27
 
 // namers write attributes: decoders those of their events, examples and the Collector's
 // components those of any program.

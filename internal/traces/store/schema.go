@@ -40,6 +40,9 @@ var (
 	createOwed string
 	//go:embed schema/readings.sql
 	createReadings string
+	// createMetrics is for a store that counts.
+	//go:embed schema/metrics.sql
+	createMetrics string
 )
 
 // header identifies a database file.

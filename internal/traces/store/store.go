@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -35,7 +36,9 @@ type Store struct {
 	Now func() time.Time
 
 	path string
-	db   *sql.DB
+	// counts reports that uploads count what they store.
+	counts atomic.Bool
+	db     *sql.DB
 	// queries are statements that thousands of sessions need.
 	queries prepared
 }

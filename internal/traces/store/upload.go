@@ -15,6 +15,7 @@ import (
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/traces/sums"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/otelmap/step"
 	"github.com/hookspan/hookspan/spool"
@@ -41,7 +42,7 @@ func (s *Store) upload(ctx context.Context, messages []*tracepb.ResourceSpans, a
 	}
 	return s.write(ctx, fmt.Sprintf("store %d spans", len(rows)), func(tx *sql.Tx) error {
 		p := &prepared{on: tx}
-		return cmp.Or(upsert(ctx, p, rows, s.now()), also(p))
+		return cmp.Or(s.upsert(ctx, p, rows), also(p))
 	})
 }
 
@@ -125,6 +126,10 @@ type uploading struct {
 	newest int64
 	// unindexed counts the spans that the upload takes out of the full text.
 	unindexed int
+	// series are those that the upload adds to, by the series asked for.
+	series map[sums.Series]*storedSeries
+	// shrunk counts the traces that say less than they did.
+	shrunk int
 }
 
 // openTrace is a trace of an upload.
@@ -144,9 +149,9 @@ type openTrace struct {
 
 // upsert writes the rows in a transaction. The context of its statements cannot
 // end, because the driver starts a goroutine for each statement whose context can.
-func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err error) {
-	ctx := context.WithoutCancel(until)
-	u := &uploading{tx: tx, traces: make(map[string][]*openTrace), origins: make(map[string]int64)}
+func (s *Store) upsert(until context.Context, tx *prepared, rows []row) (err error) {
+	ctx, now := context.WithoutCancel(until), s.now()
+	u := &uploading{tx: tx, traces: make(map[string][]*openTrace), origins: make(map[string]int64), series: make(map[sums.Series]*storedSeries)}
 	if err := u.open(ctx, rows); err != nil {
 		return fmt.Errorf("find traces: %w", err)
 	}
@@ -178,8 +183,14 @@ func upsert(until context.Context, tx *prepared, rows []row, now time.Time) (err
 		if err := t.refresh(ctx, now); err != nil {
 			return fmt.Errorf("summarize trace %d: %w", t.id, err)
 		}
+		if !s.counts.Load() {
+			continue
+		}
+		if err := t.count(ctx); err != nil {
+			return fmt.Errorf("count trace %d: %w", t.id, err)
+		}
 	}
-	return nil
+	return u.writeSeries(ctx, now)
 }
 
 // open finds the traces of rows that are stored.
