@@ -34,7 +34,6 @@ var branchy = map[string]int{
 	"internal/transcript/claude/prompts.go addUser":     26,
 	"internal/transcript/claude/session.go read":        33,
 	"internal/transcript/codex/age_counts.go add":       26,
-	"internal/transcript/copilot/log.go add":            27,
 	"internal/transcript/opencode/answer.go answer":     32,
 	"internal/userhooks/hookcheck/check.go matcher":     28,
 	"internal/userhooks/hookmatch/rule_shell.go unwrap": 48,

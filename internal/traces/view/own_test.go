@@ -68,7 +68,7 @@ func TestOwnCallsAreNoFailures(t *testing.T) {
 		for _, c := range calls {
 			out.Calls = append(out.Calls, c.Tool)
 		}
-		sums, err := SumBy(ctx, st, f, time.UTC, by)
+		sums, err := SumBy(ctx, st, f, time.UTC, by, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -221,17 +221,9 @@ func (l *log) add(r *row) {
 			l.complete(r.at, d.Text("summary"))
 		}
 	case sessionShutdown:
-		if !r.at.Equal(l.shut) { // the row may be there again
-			l.addMetrics(r)
-		}
-		l.shut, l.caughtUp, l.refused = r.at, true, false
+		l.shutDown(r)
 	case sessionError:
-		// Others are of the program: servers that do not start, a list that does not load.
-		answered := l.end != nil && l.end.Kind == hook.KindRunComplete
-		if kind := d.Text("errorType"); r.agent == "" && l.prompted && !answered && kind != "mcp" && kind != "model" {
-			l.caughtUp = true
-			l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: d.Text("message"), ErrorType: d.Text("errorType")}
-		}
+		l.fail(r)
 	case abort:
 		l.leave(hook.ToolCancelled, r.at) // what was running
 		l.caughtUp, l.refused = true, false
@@ -242,6 +234,24 @@ func (l *log) add(r *row) {
 		}
 	}
 	l.Shrink()
+}
+
+func (l *log) shutDown(r *row) {
+	if !r.at.Equal(l.shut) { // the row may be there again
+		l.addMetrics(r)
+	}
+	l.shut, l.caughtUp, l.refused = r.at, true, false
+}
+
+// fail ends a turn with an error. Others are of the program: servers that do not start, a list that
+// does not load.
+func (l *log) fail(r *row) {
+	answered := l.end != nil && l.end.Kind == hook.KindRunComplete
+	kind := r.data.Text("errorType")
+	if r.agent == "" && l.prompted && !answered && kind != "mcp" && kind != "model" {
+		l.caughtUp = true
+		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindRunError, Message: r.data.Text("message"), ErrorType: kind}
+	}
 }
 
 // addHook adds a row about the hooks at the end of a turn or of the session.
