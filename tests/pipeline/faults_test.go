@@ -213,7 +213,7 @@ func TestCaptureNone(t *testing.T) {
 			switch field {
 			case "workspaceRoots", "rootPath", "hint", "userId", "provider", "slug", "model", "modelId", "cwd", "workspace_root",
 				"providerId", "modelProviderId", "host_name", "host_version", "version", "cancelReason",
-				"permission_mode", "agent_type", "agentType":
+				"permission_mode", "agent_type", "agentType", "gitBranch":
 				return "" // where and with what, not what was said
 			}
 			return mark + strings.ToLower(field)

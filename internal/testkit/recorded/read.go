@@ -138,7 +138,8 @@ func (s Session) Changed(ctx context.Context, id string, change func(home string
 	default:
 		q.Dialect, to = clinefiles.DialectClassic, ".cline/data/tasks/"+id
 	}
-	if err = errors.Join(err, os.CopyFS(filepath.Join(home, to), os.DirFS(from))); err == nil {
+	err = errors.Join(err, os.CopyFS(filepath.Join(home, to), os.DirFS(from)))
+	if err == nil {
 		err = change(home)
 	}
 	if err != nil {

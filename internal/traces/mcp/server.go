@@ -103,7 +103,8 @@ func (s *Server) Run(ctx context.Context, over sdk.Transport) error {
 			text, err := s.withStore(ctx, func(st *store.Store) (string, error) { return t.answer(s, ctx, st, &in) })
 			if err != nil {
 				// It may quote an argument, and says behind that what is wrong with it.
-				if text = s.clean(termtext.Message(err)); len(text) > long {
+				text = s.clean(termtext.Message(err))
+				if len(text) > long {
 					text = termtext.Head(text, long/2) + "…" + termtext.Tail(text, long/2)
 				}
 			}
