@@ -174,7 +174,8 @@ func (w *world) row(st step) {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	now := `"timestamp":"` + time.Now().UTC().Format("2006-01-02T15:04:05.000Z") + `"`
+	// To the nanosecond, so that a row is after the hook that ended before it.
+	now := `"timestamp":"` + time.Now().UTC().Format("2006-01-02T15:04:05.000000000Z") + `"`
 	row := timestamp.ReplaceAll(st.row, []byte(now))
 	if _, err := f.Write(append(row, '\n')); err != nil {
 		w.T.Fatal(err)
