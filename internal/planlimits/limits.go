@@ -71,26 +71,28 @@ func (f File) Note(host string, all []hook.Limit) error {
 }
 
 func (f File) note(ctx context.Context, host string, all []hook.Limit) error {
+	// Most of what agents say is there already. Others may hold the lock for long.
+	text, err := f.read()
+	if err == nil && f.settled(text, host, all) {
+		return nil
+	}
 	lock, err := filelock.Folder(ctx, filepath.Dir(f.Path))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }()
-	text, err := f.read()
-	if err != nil {
+	text, err = f.read()
+	if err != nil || f.settled(text, host, all) {
 		return err
 	}
 	from := f.Now().Add(-keep)
 	more := added(text, host, all, from)
-	if len(since(text, from.Add(-day))) < len(text) || len(text)+len(more) > maxSize {
+	if f.old(text) || len(text)+len(more) > maxSize {
 		kept := append(since(text, from), more...)
 		if over := len(kept) - maxSize/2; len(kept) > maxSize {
 			kept = kept[over+bytes.IndexByte(kept[over:], '\n')+1:]
 		}
 		return atomicfile.Write(f.Path, kept, atomicfile.Options{Sync: atomicfile.SyncNone})
-	}
-	if len(more) == 0 {
-		return nil
 	}
 	file, _, err := regular.Open(f.Path, regular.Options{Flag: os.O_WRONLY | os.O_APPEND | os.O_CREATE, Perm: 0o600, NoLink: true})
 	if err != nil {
@@ -98,6 +100,16 @@ func (f File) note(ctx context.Context, host string, all []hook.Limit) error {
 	}
 	_, err = file.Write(more)
 	return errors.Join(err, file.Close())
+}
+
+// settled reports that a text needs no change for limits.
+func (f File) settled(text []byte, host string, all []hook.Limit) bool {
+	return !f.old(text) && len(added(text, host, all, f.Now().Add(-keep))) == 0
+}
+
+// old reports that a text has lines that are no longer kept, or damaged ones.
+func (f File) old(text []byte) bool {
+	return len(since(text, f.Now().Add(-keep-day))) < len(text)
 }
 
 // read returns the file's text, which is empty if there is none.

@@ -208,15 +208,19 @@ func TestFileNeverExceedsItsSize(t *testing.T) {
 	}
 }
 
-// TestNoteEndsWhileTheFolderIsLocked waits for the lock no longer than its patience.
+// TestNoteEndsWhileTheFolderIsLocked waits for the lock no longer than its patience, and not at
+// all for what is there.
 func TestNoteEndsWhileTheFolderIsLocked(t *testing.T) {
 	f := file(t)
-	note(t, f, "codex")
+	note(t, f, "codex", said(0, 1))
 	lock, err := filelock.Folder(t.Context(), filepath.Dir(f.Path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close() //nolint:errcheck // The test has ended.
+	if err := f.Note("codex", []hook.Limit{said(0, 1)}); err != nil {
+		t.Errorf("what is there: %v", err)
+	}
 	if err := f.Note("codex", []hook.Limit{said(0, 2)}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
