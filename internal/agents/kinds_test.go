@@ -46,7 +46,7 @@ func TestReadersNameUnknownKinds(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(path, []byte(tt.begin+"\n"+tt.row+more+"\n"+tt.row+more+"\n"), 0o600); err != nil {
+			if err := os.WriteFile(path, []byte(tt.begin+"\n"+tt.row+more+"\n"+strings.Replace(tt.row, `:"n"`, `:"m"`, 1)+more+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			agent, _ := All().Named(word)
