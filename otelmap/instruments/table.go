@@ -65,7 +65,7 @@ func Named(name string) *Instrument {
 // The attributes that others name: of a token's type, of the series that takes what a limit of
 // series leaves out, and of the resource.
 const (
-	TokenType = "gen_ai.token.type"
+	TokenType = "gen_ai.token.type" //nolint:gosec // The name of an attribute.
 	Overflow  = "otel.metric.overflow"
 	Service   = "service.name"
 	Instance  = "service.instance.id"
