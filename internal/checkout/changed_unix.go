@@ -12,7 +12,9 @@ import (
 func changed(info fs.FileInfo) time.Time {
 	at := info.ModTime()
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		at = latest(at, time.Unix(ctime(st).Unix()))
+		if c := time.Unix(ctime(st).Unix()); c.After(at) {
+			return c
+		}
 	}
 	return at
 }

@@ -153,13 +153,6 @@ func revision(common, ref string) string {
 // maxPacked is the largest file of packed references that is read, in bytes.
 const maxPacked = 4 << 20
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // commit returns the id of a commit, "" for any other text.
 func commit(text string) string {
 	if (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == "" {
