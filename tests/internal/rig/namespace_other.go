@@ -9,7 +9,8 @@ import (
 	"runtime"
 )
 
-func runInNamespace(context.Context, *job) (*Result, error) {
+// runInNamespace is a variable so that linters do not take its callers' checks for needless.
+var runInNamespace = func(context.Context, *job) (*Result, error) {
 	return nil, fmt.Errorf("%s has none: %w", runtime.GOOS, ErrNoNamespace)
 }
 
