@@ -97,6 +97,6 @@ func TestAccountsOfMetricsDiffer(t *testing.T) {
 	}
 	bob := account("OTEL_EXPORTER_OTLP_METRICS_HEADERS=authorization=Basic%20Ym9iOng=")
 	if account("") != "" || bob == "" || bob == account("OTEL_EXPORTER_OTLP_METRICS_HEADERS=authorization=Basic%20YW5uOng=") {
-		t.Errorf("account %q of Bob is that of nobody, or of Ann", bob)
+		t.Errorf("account of the user bob: %q, want one that differs from no user's and from ann's", bob)
 	}
 }

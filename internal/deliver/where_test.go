@@ -89,8 +89,8 @@ func TestOpenTurnsAreLookedAt(t *testing.T) {
 	}
 }
 
-// TestBetweenLooksNothingIsKnown looks at two turns. What nobody looked at between them may have
-// been any branch, unless HEAD was not written since.
+// TestBetweenLooksNothingIsKnown delivers two turns. Between the two deliveries the branch is
+// unknown, unless HEAD was not written in that time.
 func TestBetweenLooksNothingIsKnown(t *testing.T) {
 	for _, moves := range []bool{false, true} {
 		b := newBench(t)

@@ -28,7 +28,7 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// receiver takes metrics, or answers as it is told to.
+// receiver is a server that accepts metrics, or gives the answers that a test sets.
 type receiver struct {
 	*httptest.Server
 

@@ -1,8 +1,9 @@
 // Package planlimits keeps what agents say of their users' plans, each change for a year, in one file
 // to which several processes add at once. See FORMAT.md.
 //
-// It promises that a change is there once, whoever notes it how often, and that the file never
-// exceeds 4 MiB. It does not promise that a change survives a power cut.
+// It promises that each change is in the file once, even if several processes note it several
+// times, and that the file never exceeds 4 MiB. It does not promise that a change survives a power
+// cut.
 package planlimits
 
 import (

@@ -181,9 +181,10 @@ func namedAfter(f *transcript.Files, dir, session string) []string {
 	return all[session[:min(idLength, len(session))]]
 }
 
-// twins are the files of a session in the folder of one of them, in the order in which they
-// were begun: a version that keeps rows in lines goes on beside the older form. Until about March
-// 2026 a subagent's file looks like another of the session; these are agents.
+// twins returns the files of a session that are in the folder of one of them, by the time at
+// which each was begun. A session may have two: a newer version of the program writes a file of
+// lines beside the older JSON file. Until about March 2026 a subagent's file looks like one of the
+// session; those are returned as agents.
 func twins(ctx context.Context, f *transcript.Files, path, session string) (paths, agents []string) {
 	type twin struct {
 		path    string

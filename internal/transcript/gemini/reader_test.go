@@ -228,9 +228,9 @@ func TestSubagentsWithTheSessionsID(t *testing.T) {
 	}
 }
 
-// TestTwoFilesOfASession has a session that goes on in a second file, with or without a copy of
-// the first one's rows. The files may be copies of the Gemini CLI's: when they were written, and which of
-// them a hook names, changes nothing.
+// TestTwoFilesOfASession reads a session that continues in a second file, which may repeat the
+// rows of the first. The result must not depend on the files' modification times, since a copy has
+// others, or on which of the two files a hook names.
 func TestTwoFilesOfASession(t *testing.T) {
 	const id = "eeeeeeee-1"
 	row := func(id string, n int, kind, text string) string {
