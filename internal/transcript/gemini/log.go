@@ -243,6 +243,10 @@ func (l *log) addTool(o rawjson.Object, asked *hook.Request) {
 	switch o.Text("status") {
 	case "validating", "scheduled", "awaiting_approval", "executing":
 		r.At = time.Time{} // it has not ended
+	case "success", "error", "cancelled":
+		if r.At.IsZero() { // other programs write rows without the time
+			r.At = asked.End
+		}
 	}
 	key := asked.ID + "/" + id // some models count the calls of each answer anew
 	if i, again := l.tools[key]; again {

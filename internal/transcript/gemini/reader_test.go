@@ -316,6 +316,25 @@ func TestASessionOfWhichASubagentIsLeft(t *testing.T) {
 	}
 }
 
+// A call that has ended without a time, as in files that other programs have written, ended
+// with the answer that asked for it.
+func TestCallsWithoutATime(t *testing.T) {
+	f := finder(t, "")
+	place(t, f, "session-2026-01-25T20-45-t0000000.jsonl", strings.Join([]string{
+		`{"sessionId":"t0000000","startTime":"2026-01-25T20:45:00Z"}`,
+		`{"id":"1","type":"user","timestamp":"2026-01-25T20:45:00Z","content":"go"}`,
+		`{"id":"2","type":"gemini","timestamp":"2026-01-25T20:45:02Z","content":"","model":"m","toolCalls":[{"id":"a","name":"x","status":"success"},{"id":"b","name":"x","status":"executing"}]}`,
+	}, "\n"))
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "t0000000", Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := time.Date(2026, 1, 25, 20, 45, 2, 0, time.UTC)
+	if n := len(tr.ToolResults); n != 2 || !tr.ToolResults[0].At.Equal(want) || !tr.ToolResults[1].At.IsZero() {
+		t.Errorf("calls %+v, want the first ended at %v, and the second open", tr.ToolResults, want)
+	}
+}
+
 // A call of a tool that a subagent does not have is only in what the model is told.
 func TestUnauthorizedCalls(t *testing.T) {
 	f := finder(t, "")
