@@ -32,6 +32,7 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 		}
 		return asked + text
 	}
+	ended := func(finish string) string { return strings.Replace(answer(), `"stop"`, `"`+finish+`"`, 1) }
 	for name, c := range map[string]struct {
 		statements string
 		prompts    int
@@ -39,14 +40,17 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 		output     int64
 		unread     int
 	}{
-		"a turn":                    {answer(), 1, 0, 10, 0},
-		"a call that was cut off":   {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"running","input":{"command":"x"},"time":{"start":AT}}}`), 1, 1, 10, 0},
-		"a call without a result":   {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"pending","input":{}}}`), 1, 1, 10, 0},
-		"a call that failed":        {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"error","input":{},"error":"no","time":{"start":AT,"end":AT}}}`), 1, 1, 10, 0},
-		"a message that is no JSON": {answer() + message + `('msg_z3','SES',AT,AT,'{"ro');`, 1, 0, 10, 1},
-		"a part that is no JSON":    {answer(`{"ty`), 1, 0, 10, 1},
-		"a part of another session": {answer() + part + `('prt_x','msg_z2','ses_other',AT,AT,'{"type":"text","text":"x"}');`, 1, 0, 10, 0},
-		"a message of no session":   {answer() + message + `('msg_z4','ses_gone',AT,AT,'{"role":"user","time":{"created":AT}}');`, 1, 0, 10, 0},
+		"a turn":                          {answer(), 1, 0, 10, 0},
+		"an answer that was filtered":     {ended("content-filter"), 1, 0, 10, 0},
+		"an answer with a reason to come": {ended("next-year"), 1, 0, 10, 0},
+		"an answer before another":        {ended("unknown"), 1, 0, 10, 0},
+		"a call that was cut off":         {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"running","input":{"command":"x"},"time":{"start":AT}}}`), 1, 1, 10, 0},
+		"a call without a result":         {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"pending","input":{}}}`), 1, 1, 10, 0},
+		"a call that failed":              {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"error","input":{},"error":"no","time":{"start":AT,"end":AT}}}`), 1, 1, 10, 0},
+		"a message that is no JSON":       {answer() + message + `('msg_z3','SES',AT,AT,'{"ro');`, 1, 0, 10, 1},
+		"a part that is no JSON":          {answer(`{"ty`), 1, 0, 10, 1},
+		"a part of another session":       {answer() + part + `('prt_x','msg_z2','ses_other',AT,AT,'{"type":"text","text":"x"}');`, 1, 0, 10, 0},
+		"a message of no session":         {answer() + message + `('msg_z4','ses_gone',AT,AT,'{"role":"user","time":{"created":AT}}');`, 1, 0, 10, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home, id, whole := session(t)

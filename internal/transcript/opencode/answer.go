@@ -79,8 +79,9 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 	if agent.ID == "" {
 		l.t.Provider, l.t.Model = c.Provider, c.Model
 	}
-	if completed.IsZero() || kind == hook.KindRunComplete && m.data.Text("finish") == "tool-calls" {
-		return
+	finish := m.data.Text("finish")
+	if completed.IsZero() || kind == hook.KindRunComplete && (finish == "tool-calls" || finish == "unknown") {
+		return // opencode asks again
 	}
 	if agent.ID != "" {
 		agent.Result, agent.End = c.Text, completed

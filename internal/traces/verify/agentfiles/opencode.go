@@ -191,7 +191,8 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 		c.interrupt()
 	case m.Role == "assistant":
 		command := m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // of the user's
-		c.says(m.Finish == "stop" || m.Finish == "length" || m.Error != nil || command, m.Error != nil)
+		another := m.Finish == "" || m.Finish == "tool-calls" || m.Finish == "unknown" // after these opencode asks again
+		c.says(!another || m.Error != nil || command, m.Error != nil)
 	}
 }
 
