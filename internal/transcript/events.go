@@ -97,7 +97,7 @@ func (b *EventBuilder) addBeginning() {
 }
 
 // rank orders events of one time: a run's end before the next one's beginning,
-// a call's beginning before its end.
+// a call's beginning before its end, a turn before the agents that work in it.
 func rank(kind hook.Kind) int {
 	switch kind {
 	case hook.KindToolStart:
@@ -106,10 +106,12 @@ func rank(kind hook.Kind) int {
 		return 2
 	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError, hook.KindSessionEnd:
 		return 3
-	case hook.KindRunStart:
+	case hook.KindRunResume:
 		return 4
+	case hook.KindRunStart:
+		return 5
 	}
-	return 5
+	return 6
 }
 
 // EventBuilder gathers the events of one transcript.

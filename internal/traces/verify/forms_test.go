@@ -295,6 +295,9 @@ func TestBothReadingsFindWhatTheFilesHave(t *testing.T) {
 		"subagents of Claude Code whose session's file is gone": {
 			map[string]string{p + "s1/subagents/agent-a1.jsonl": strings.ReplaceAll(claudeTurn("s1", 1, ""), `"sessionId":`, `"isSidechain":true,"agentId":"a1","sessionId":`)}, found{1, 0, 1, 5, nil},
 		},
+		"a subagent of Claude Code that called nothing, whose session's file is gone": {
+			map[string]string{p + "s1/subagents/agent-a1.jsonl": strings.ReplaceAll(answers[0]+answers[3], `"sessionId":`, `"isSidechain":true,"agentId":"a1","sessionId":`)}, found{1, 0, 0, 3, nil},
+		},
 		"a search of Codex for tools by the provider": {
 			map[string]string{codex + first + ".jsonl": codexMeta(day1, first, "") + strings.Replace(history, `{"timestamp":"`+day1+`","type":"response_item"`,
 				`{"timestamp":"`+day1+`","type":"response_item","payload":{"type":"tool_search_call","call_id":null,"status":"completed","execution":"server","arguments":{"query":"q"}}}`+"\n"+

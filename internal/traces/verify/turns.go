@@ -88,7 +88,7 @@ func (c *comparison) homes(turns []*agentfiles.Turn, runs []run) []int {
 		if homes[i] < 0 && n > 0 && (!r.begun.After(turns[n-1].Last.Add(early)) || r.asked && c.host == "cline") {
 			homes[i] = n - 1 // it was under way
 		}
-		if homes[i] < 0 && !r.asked && n < len(turns) && !turns[n].Asked() && turns[n].At.Before(r.end) {
+		if homes[i] < 0 && !r.asked && n < len(turns) && !turns[n].Asked() && !turns[n].At.After(r.end) {
 			homes[i] = n // what is left of it begins later
 		}
 		if homes[i] >= 0 {
