@@ -79,9 +79,8 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 	if agent.ID == "" {
 		l.t.Provider, l.t.Model = c.Provider, c.Model
 	}
-	finish := m.data.Text("finish")
-	if completed.IsZero() || kind == hook.KindRunComplete && (finish == "tool-calls" || finish == "unknown") {
-		return // opencode asks again
+	if completed.IsZero() || kind == hook.KindRunComplete && continues(m.data.Text("finish")) {
+		return
 	}
 	if agent.ID != "" {
 		agent.Result, agent.End = c.Text, completed
@@ -97,6 +96,9 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 	}
 	l.Ends = append(l.Ends, end)
 }
+
+// continues reports that opencode asks the model again after it stopped for a reason.
+func continues(reason string) bool { return reason == "tool-calls" || reason == "unknown" }
 
 // finish gives opencode's reason why the model stopped the spelling of other agents.
 func finish(reason string) string {

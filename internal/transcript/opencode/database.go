@@ -52,8 +52,7 @@ func (d *database) changed() bool {
 		return false
 	}
 	info, err := os.Stat(d.path)
-	log, noLog := os.Stat(d.path + "-wal")
-	return err != nil || info.Size() != d.since.Size() || !info.ModTime().Equal(d.since.ModTime()) || noLog == nil && log.Size() > 0
+	return err != nil || info.Size() != d.since.Size() || !info.ModTime().Equal(d.since.ModTime()) || written(d.path+wal)
 }
 
 // databases lists the files that may be opencode's database: a version from a channel
@@ -88,7 +87,7 @@ func open(ctx context.Context, path string, l limits) (*database, error) {
 		return nil, transcript.ReadError(path, err)
 	}
 	options := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(2000)"}}
-	if log, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0 {
+	if !written(path + wal) {
 		options.Set("immutable", "1")
 	} else {
 		info = nil
@@ -109,6 +108,15 @@ func open(ctx context.Context, path string, l limits) (*database, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// wal ends the name of a database's write-ahead log.
+const wal = "-wal"
+
+// written reports that a database's log has something, or cannot be looked at.
+func written(log string) bool {
+	info, err := os.Stat(log)
+	return !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0)
 }
 
 // check refuses what computes rows instead of storing them: a view, a virtual table or a

@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -34,7 +35,19 @@ import (
 
 // Agent reads opencode's database.
 var Agent = transcript.Reader{
-	Host: hook.HostOpencode, Read: read, Sessions: sessions, AddEvents: addEvents, Timed: true,
+	Host: hook.HostOpencode, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true,
+}
+
+// parts is the database's log, if it has one with something in it. The older files of a session
+// are too many to look at each.
+func parts(s transcript.Session) ([]string, error) {
+	if filepath.Ext(s.Path) == jsonSuffix {
+		return nil, errors.ErrUnsupported
+	}
+	if log := s.Path + wal; written(log) {
+		return []string{log}, nil
+	}
+	return nil, nil
 }
 
 func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {

@@ -2,6 +2,7 @@ package opencode_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,6 +132,38 @@ func TestReadingWritesNothing(t *testing.T) {
 		if diff := cmp.Diff(before, after); diff != "" {
 			t.Errorf("%s: files (-before +after):\n%s", name, diff)
 		}
+	}
+}
+
+// An import reads a session again only if its database was written to. Reading is no writing.
+func TestStampOfADatabase(t *testing.T) {
+	f, session, path := recorded(t, "subagent")
+	stamp := func() string {
+		t.Helper()
+		all, err := f.Sessions(t.Context(), opencode.Agent)
+		if err != nil || len(all) != 1 {
+			t.Fatalf("sessions %v, %v", all, err)
+		}
+		s, _, ok := opencode.Agent.Stamp(all[0])
+		if !ok {
+			t.Fatal("no stamp")
+		}
+		return s
+	}
+	first := stamp()
+	read(t, f, transcript.Query{Session: session})
+	if again := stamp(); again != first {
+		t.Error("the stamp changed by reading")
+	}
+	const message = `INSERT INTO message VALUES ('msg_z%s', '%s', 1795426715000, 1795426715000, '{"role":"assistant","time":{"created":1795426715000}}')`
+	opencodetest.Exec(t, path, fmt.Sprintf(message, "1", session))
+	second := stamp()
+	opencodetest.Open(t, path, fmt.Sprintf(message, "2", session)) // into the log
+	if third := stamp(); first == second || second == third {
+		t.Errorf("stamps %s, %s, %s: want three", first, second, third)
+	}
+	if _, _, ok := opencode.Agent.Stamp(transcript.Session{ID: "ses_1", Path: filepath.Join(t.TempDir(), "ses_1.json")}); ok {
+		t.Error("a session in many files has a stamp")
 	}
 }
 

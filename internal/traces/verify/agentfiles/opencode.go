@@ -190,7 +190,7 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 	case m.Role == "assistant" && m.Error != nil && m.Error.Name == "MessageAbortedError":
 		c.interrupt()
 	case m.Role == "assistant":
-		command := m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0 // of the user's
+		command := m.Finish == "" && m.Time.Completed > 0 && m.Tokens.Input == 0       // of the user's
 		another := m.Finish == "" || m.Finish == "tool-calls" || m.Finish == "unknown" // after these opencode asks again
 		c.says(!another || m.Error != nil || command, m.Error != nil)
 	}
