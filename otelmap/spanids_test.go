@@ -16,17 +16,18 @@ func TestRequestsWithOneIDAreTwoSpans(t *testing.T) {
 		return hook.Request{ID: id, Agent: agent, Turn: "p1", Start: ev(sec, 0).Time, End: ev(sec+0.5, 0).Time, Model: "m", Usage: &hook.Usage{Input: 1}}
 	}
 	for name, list := range map[string][]hook.Request{
-		"one id":                   {request("", "c", 1), request("", "c", 2)},
-		"no id":                    {request("", "", 1), request("", "", 2)},
-		"an id like an ordinal":    {request("", "c", 1), request("", "c", 2), request("", "c/1", 3)},
-		"an id like an agent's":    {request("", "a/c", 1), request("a", "c", 2)},
-		"an agent's id like one":   {request("a", "c", 1), request("a/c", "", 2), request("", "a/c", 3)},
-		"one moment with one id":   {request("", "c", 1), request("", "c", 1)},
-		"several agents, one id":   {request("a", "c", 1), request("b", "c", 1), request("", "c", 1)},
-		"an id with a NUL, agents": {request("a", "b\x00c", 1), request("a\x00b", "c", 2)},
+		"one id":                     {request("", "c", 1), request("", "c", 2)},
+		"no id":                      {request("", "", 1), request("", "", 2)},
+		"an id like an ordinal":      {request("", "c", 1), request("", "c", 2), request("", "c/1", 3)},
+		"an id like an agent's":      {request("", "a/c", 1), request("a", "c", 2)},
+		"an agent's id like one":     {request("a", "c", 1), request("a/c", "", 2), request("", "a/c", 3)},
+		"an agent's id with a slash": {request("a/c", "d", 1), request("a", "c/d", 2), request("a%2Fc", "d", 3)},
+		"one moment with one id":     {request("", "c", 1), request("", "c", 1)},
+		"several agents, one id":     {request("a", "c", 1), request("b", "c", 1), request("", "c", 1)},
+		"an id with a NUL, agents":   {request("a", "b\x00c", 1), request("a\x00b", "c", 2)},
 	} {
 		events := []hook.Event{turnPrompt(0, "p1")}
-		for _, id := range []string{"a", "b", "a/c", "a\x00b"} {
+		for _, id := range []string{"a", "b", "a/c", "a%2Fc", "a\x00b"} {
 			events = append(events, asAgent(turnEv(0.1, hook.KindRunStart, "p1"), id, "Explore"))
 		}
 		events = append(events, turnStop(11, "p1"))

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -29,7 +30,7 @@ func Run(host, session string, kind hook.Kind, name string, at, stored time.Time
 	}
 	if subagent != "" {
 		// The lead agent's own run may begin in the same millisecond.
-		identity += "/" + subagent
+		identity += "/" + noSlash(subagent)
 	}
 	return Digest("run", host, session, identity)
 }
@@ -53,7 +54,12 @@ func Call(agent, id, name string, before int) string {
 // Request is the key of a request to the model, of which the agent made so many before with
 // the same id.
 func Request(agent, id string, before int) string {
-	return agent + "/" + id + "/" + strconv.Itoa(before)
+	return noSlash(agent) + "/" + id + "/" + strconv.Itoa(before)
+}
+
+// noSlash returns a different text for each agent, so that nothing of an id is taken for the agent's.
+func noSlash(agent string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(agent, "%", "%25"), "/", "%2F")
 }
 
 // Traceparent is a W3C traceparent header.
