@@ -33,6 +33,14 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 		return asked + text
 	}
 	ended := func(finish string) string { return strings.Replace(answer(), `"stop"`, `"`+finish+`"`, 1) }
+	const (
+		cut   = `{"type":"tool","callID":"call_0","tool":"bash","state":{"status":"running","input":{"command":"x"},"time":{"start":AT}}}`
+		again = message + `('msg_z5','SES',AT+60009,AT,'{"role":"user","time":{"created":1895629060009}}');` +
+			message + `('msg_z6','SES',AT+60010,AT,'{"role":"assistant","parentID":"msg_z5","modelID":"m","time":{"created":1895629060010}}');` +
+			part + `('prt_z6','msg_z6','SES',AT+60011,AT,json_set('` + cut + `','$.state.time.start',AT+60011));`
+		subagent = `INSERT INTO session(id,parent_id,project_id,slug,directory,title,version,time_created,time_updated) VALUES('ses_sub','SES','global','s','/','t','1',AT,AT);` +
+			message + `('msg_z7','ses_sub',AT,AT,'{"role":"user","time":{"created":AT}}');`
+	)
 	for name, c := range map[string]struct {
 		statements string
 		prompts    int
@@ -47,6 +55,8 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 		"a call that was cut off":         {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"running","input":{"command":"x"},"time":{"start":AT}}}`), 1, 1, 10, 0},
 		"a call without a result":         {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"pending","input":{}}}`), 1, 1, 10, 0},
 		"a call that failed":              {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"error","input":{},"error":"no","time":{"start":AT,"end":AT}}}`), 1, 1, 10, 0},
+		"calls with one id cut off":       {answer(cut) + again + subagent, 1, 2, 10, 0},
+		"in one answer, too":              {answer(cut, strings.Replace(cut, `"x"`, `"y"`, 1)), 1, 2, 10, 0},
 		"a message that is no JSON":       {answer() + message + `('msg_z3','SES',AT,AT,'{"ro');`, 1, 0, 10, 1},
 		"a part that is no JSON":          {answer(`{"ty`), 1, 0, 10, 1},
 		"a part of another session":       {answer() + part + `('prt_x','msg_z2','ses_other',AT,AT,'{"type":"text","text":"x"}');`, 1, 0, 10, 0},

@@ -289,18 +289,29 @@ func (r *file) failure(id string) {
 
 // call adds a call of a tool, or returns the one that is known.
 func (r *file) call(id, name string) *Call {
-	c, made := r.of().newest(id, r.agent), &Call{Fact: r.fact(), Name: name}
-	made.ID = id
-	own := strings.TrimPrefix(id, name+"__") // the Gemini CLI puts the tool's name before the model's id
-	made.short = len(own) <= shortID || numbered.MatchString(own)
+	c, made := r.of().newest(id, r.agent), r.asked(id, name)
 	// One of the same id as a known one is another if that has ended, or is of another agent or turn.
 	if c == nil || c.File != "" && (c.Answered || c.Agent != r.agent || c.At.Before(r.turn.At)) && !made.same(&c.Fact) {
-		r.works()
 		c = made
-		r.of().addCall(c)
+		r.made(c)
 	}
 	c.Name = cmp.Or(c.Name, name)
 	return c
+}
+
+// asked is a call as a row has it.
+func (r *file) asked(id, name string) *Call {
+	c := &Call{Fact: r.fact(), Name: name}
+	c.ID = id
+	own := strings.TrimPrefix(id, name+"__") // the Gemini CLI puts the tool's name before the model's id
+	c.short = len(own) <= shortID || numbered.MatchString(own)
+	return c
+}
+
+// made adds a call that is none of those that are known.
+func (r *file) made(c *Call) {
+	r.works()
+	r.of().addCall(c)
 }
 
 // newest is the last call with an id: of an agent, else of any. It is nil if there is none.

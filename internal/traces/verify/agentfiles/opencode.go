@@ -46,9 +46,10 @@ type opencodeFile struct {
 	*file
 	parents map[string]string
 	created map[string]float64
-	// users and subs are the messages of users and of subagents, current is the session whose turn
-	// is under way.
+	// users and subs are the messages of users and of subagents, turns are those of the messages,
+	// current is the session whose turn is under way.
 	users, subs map[string]bool
+	turns       map[string]*Turn
 	current     string
 	// first are the ids of the messages of a database by what their copies in forks have of them.
 	first map[string]string
@@ -56,7 +57,7 @@ type opencodeFile struct {
 
 // readOpencode reads a database, or a session of an older version, whose messages are files.
 func readOpencode(ctx context.Context, r *file) error {
-	c := &opencodeFile{file: r, parents: make(map[string]string), created: make(map[string]float64), users: make(map[string]bool), subs: make(map[string]bool)}
+	c := &opencodeFile{file: r, parents: make(map[string]string), created: make(map[string]float64), users: make(map[string]bool), subs: make(map[string]bool), turns: make(map[string]*Turn)}
 	if !strings.HasSuffix(r.path, ".db") {
 		return c.older()
 	}
@@ -194,11 +195,13 @@ func (c *opencodeFile) add(session, id string, m *opencodeMessage, at float64) {
 		another := m.Finish == "" || m.Finish == "tool-calls" || m.Finish == "unknown" // after these opencode asks again
 		c.says(!another || m.Error != nil || command, m.Error != nil)
 	}
+	c.turns[id] = c.turn
 }
 
 func (c *opencodeFile) part(session, id, _, data string, at float64) {
 	p := value[opencodePart]([]byte(data))
 	c.turnOf(session)
+	c.turn = cmp.Or(c.turns[id], c.turn)
 	if p.Type == "" && !jsontext.Value(data).IsValid(lenient) {
 		c.skip(0, "a part of message "+id+" is no JSON object", true)
 	}
@@ -210,7 +213,7 @@ func (c *opencodeFile) part(session, id, _, data string, at float64) {
 		if name == "invalid" { // as which opencode records a tool that it does not have
 			name = cmp.Or(p.State.Input.Tool, name)
 		}
-		c.call(p.CallID, name)
+		c.made(c.asked(p.CallID, name))
 		if p.State.Status == "completed" || p.State.Status == "error" {
 			c.result(p.CallID, opencodeStatus(p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0, p.State.Error.text()))
 		}
