@@ -185,9 +185,6 @@ func (b *EventBuilder) AddTools(bound func(asked, at time.Time) time.Time) {
 	}
 }
 
-// startLead is how long before its call is noted to run an agent's subagent may begin.
-const startLead = time.Second
-
 // starters returns the subagents by the calls that started them.
 func (b *EventBuilder) starters() map[*hook.ToolResult]string {
 	calls := make(map[string][]*hook.ToolResult)
@@ -211,12 +208,6 @@ func (b *EventBuilder) starters() map[*hook.ToolResult]string {
 		by, ok := hook.Newest(list, a.Start, b.askedAt)
 		if !ok && len(list) > 0 {
 			by = list[0]
-		}
-		// One that had ended is not the one, if the next was asked for just then.
-		if ok && !by.At.IsZero() && by.At.Before(a.Start) {
-			if next, _ := hook.Newest(list, a.Start.Add(startLead), b.askedAt); next.At.IsZero() || next.At.After(a.Start) {
-				by = next
-			}
 		}
 		if out[by] == "" {
 			out[by] = a.ID

@@ -113,6 +113,7 @@ func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook
 	if tool.Agent != "" {
 		l.spawned[tool.Agent] = spawn{
 			call: tool.ID, turn: turn, task: part.Members("state").Members("input").Text("prompt"),
+			at: cmp.Or(l.spawned[tool.Agent].at, tool.Started),
 		}
 	}
 	q := l.query

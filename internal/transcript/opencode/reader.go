@@ -206,8 +206,12 @@ type log struct {
 	last   time.Time
 }
 
-// spawn is the call that started a subagent.
-type spawn struct{ call, turn, task string }
+// spawn is the newest call of a subagent. at is when the first began to run, before which the
+// subagent's session may be made.
+type spawn struct {
+	call, turn, task string
+	at               time.Time
+}
 
 // message is one message with its parts, in their order.
 type message struct {
@@ -291,6 +295,9 @@ func (l *log) addAll(list []*message, s *session, lead bool, inherited map[strin
 		from := l.spawned[s.id]
 		*agent = hook.Subagent{
 			ID: s.id, Type: s.kind, CallID: from.call, Turn: from.turn, Task: from.task, Start: s.created,
+		}
+		if from.at.After(s.created) {
+			agent.Start = from.at
 		}
 	}
 	l.turns = make(map[string]string)

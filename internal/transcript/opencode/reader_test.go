@@ -269,3 +269,24 @@ func TestPending(t *testing.T) {
 		}
 	}
 }
+
+// TestSubagentsOfCallsWithOneID has a subagent whose session was made two seconds before its call
+// ran, a call with the id of that which had ended before, and one of the subagent's.
+func TestSubagentsOfCallsWithOneID(t *testing.T) {
+	f, session, path := recorded(t, "subagent")
+	opencodetest.Exec(t, path, `UPDATE session SET time_created = time_created - 2000 WHERE parent_id IS NOT NULL;
+		UPDATE part SET data = json_set(data, '$.callID', 'call_0') WHERE data ->> 'type' = 'tool';
+		INSERT INTO part SELECT 'prt_207c57fa4001', message_id, session_id, time_created, time_updated,
+			'{"type":"tool","tool":"bash","callID":"call_0","state":{"status":"completed","input":{},"output":"","time":{"start":1795426711000,"end":1795426711100}}}'
+			FROM part WHERE data ->> 'tool' = 'task'`)
+	started := make(map[string]string)
+	for e := range opencode.Agent.Events("", read(t, f, transcript.Query{Session: session, Full: true})) {
+		if e.Kind == hook.KindToolEnd {
+			started[e.Tool.Name] = e.Tool.Agent
+		}
+	}
+	want := map[string]string{"bash": "", "task": "ses_df83a804effenWWySxN7f1VZki", "read": ""}
+	if diff := cmp.Diff(want, started); diff != "" {
+		t.Errorf("the agents that calls started (-want +got):\n%s", diff)
+	}
+}
