@@ -201,7 +201,7 @@ func TestLogHasWhatTheAgentSaid(t *testing.T) {
 			{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"two"}]},{"type":"text","text":"go on"}]}`,
 			[]llm.Result{{Text: "one", Failed: &failed}, {Text: "two", Failed: &worked}},
 		},
-		llm.Chat: {`{"role":"tool","tool_call_id":"call_0","content":"one"},{"role":"tool","tool_call_id":"call_1","content":[{"type":"text","text":"two"}]},
+		llm.Chat: {`{"role":"tool","tool_call_id":"call_0","content":"one"},{"role":"tool","tool_call_id":"call_1__qwen_dup_8","content":[{"type":"text","text":"two"}]},
 			{"role":"user","content":"go on"}`, []llm.Result{{Text: "one"}, {Text: "two"}}},
 	} {
 		s := llm.New(llm.Script{Form: llm.Form{API: api}, Main: []llm.Turn{{Calls: []llm.Call{{Name: "a"}, {Name: "b"}}, Anew: true}}})

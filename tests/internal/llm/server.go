@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -94,6 +95,7 @@ func (s *Server) next(a *answer) *Request {
 	defer s.mu.Unlock()
 	part, q, n := s.script.Form.part(&a.asked), &a.asked, len(s.log)+1
 	for id, result := range q.results {
+		id, _, _ = strings.Cut(id, "__qwen_dup_") // as which Qwen Code writes an id that comes again
 		if c := s.calls[part+"/"+id]; c != nil {
 			c.Result = &result
 		}
