@@ -41,8 +41,9 @@ type fileLog struct {
 	turns    rowTurns
 	mode     string
 	clock    transcript.Clock
-	asked    time.Time // the newest user row's
-	last     time.Time // the newest row's
+	asking   transcript.Clock // after the newest answer: the rows of what it started follow it
+	asked    time.Time        // the newest user row's
+	last     time.Time        // the newest row's
 	tools    map[string]toolUse
 	requests []request
 	// refused are the results since the last answer, by index in the build,
@@ -189,6 +190,9 @@ func (l *fileLog) addRow(r *row) {
 		return
 	}
 	l.date(r)
+	if r.kind == "assistant" {
+		l.asking = l.clock
+	}
 	cwd := r.text("cwd")
 	l.b.moves.Add(l.agent, r.at, cwd)
 	l.checkedOut(r)
