@@ -166,6 +166,9 @@ func TestFilesOfSubagents(t *testing.T) {
 			resultRow("p", n+2, fmt.Sprint("t", n), "ok", false, `"isSidechain":true`, fmt.Sprintf(`"agentId":%q`, agent)) + "\n"
 		return strings.ReplaceAll(rows, claudeSession, "a")
 	}
+	part := func(rows string, from, to int) string {
+		return strings.Join(strings.SplitAfter(rows, "\n")[from:to], "")
+	}
 	asLead := func(rows string) string { return strings.ReplaceAll(rows, `"isSidechain":true`, `"x":1`) }
 	for _, tt := range []struct {
 		name  string
@@ -205,6 +208,11 @@ func TestFilesOfSubagents(t *testing.T) {
 		{
 			"of agents that copy the conversation",
 			map[string]string{"p/a.jsonl": asLead(call("", 10)), "p/a/subagents/agent-acompact-1.jsonl": call("acompact-1", 10) + call("acompact-1", 30)},
+			map[string]string{"a": "look m10 m30@acompact-1 t10 t30@acompact-1"},
+		},
+		{ // it compacts the conversation before the result is written there
+			"of an agent that alone has a result of the conversation",
+			map[string]string{"p/a.jsonl": asLead(part(call("", 10), 0, 2)), "p/a/subagents/agent-acompact-1.jsonl": part(call("acompact-1", 10), 2, 3) + call("acompact-1", 30)},
 			map[string]string{"a": "look m10 m30@acompact-1 t10 t30@acompact-1"},
 		},
 		{
