@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -165,6 +166,9 @@ func TestFilesOfSubagents(t *testing.T) {
 			resultRow("p", n+2, fmt.Sprint("t", n), "ok", false, `"isSidechain":true`, fmt.Sprintf(`"agentId":%q`, agent)) + "\n"
 		return strings.ReplaceAll(rows, claudeSession, "a")
 	}
+	part := func(rows string, from, to int) string {
+		return strings.Join(strings.SplitAfter(rows, "\n")[from:to], "")
+	}
 	asLead := func(rows string) string { return strings.ReplaceAll(rows, `"isSidechain":true`, `"x":1`) }
 	for _, tt := range []struct {
 		name  string
@@ -204,6 +208,11 @@ func TestFilesOfSubagents(t *testing.T) {
 		{
 			"of agents that copy the conversation",
 			map[string]string{"p/a.jsonl": asLead(call("", 10)), "p/a/subagents/agent-acompact-1.jsonl": call("acompact-1", 10) + call("acompact-1", 30)},
+			map[string]string{"a": "look m10 m30@acompact-1 t10 t30@acompact-1"},
+		},
+		{ // it compacts the conversation before the result is written there
+			"of an agent that alone has a result of the conversation",
+			map[string]string{"p/a.jsonl": asLead(part(call("", 10), 0, 2)), "p/a/subagents/agent-acompact-1.jsonl": part(call("acompact-1", 10), 2, 3) + call("acompact-1", 30)},
 			map[string]string{"a": "look m10 m30@acompact-1 t10 t30@acompact-1"},
 		},
 		{
@@ -269,6 +278,31 @@ func TestSubagentsInTheSessionsFile(t *testing.T) {
 	want := []string{"a1 coder ta same well true", "c1 coder tc other  false", "b1 coder tb same  false", "xb@b1", "xa@a1", "ta@", "m1@", "ma@a1", "mb@b1", "md@a1", "m2@"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The rows of subagents at work at once follow one another in the session's own file, each
+// with its own times.
+func TestTimesOfSubagentsInTheSessionsFile(t *testing.T) {
+	side := func(row, uuid, parent string) string {
+		return strings.TrimSuffix(row, "}") + fmt.Sprintf(`,"isSidechain":true,"uuid":%q,"parentUuid":%s}`, uuid, parent)
+	}
+	var got, want []time.Time
+	lines := []string{userRow("", 0, "go"), answerRow("m1", 1, "tool:t1", ""), answerRow("m1", 2, "tool:t2", "tool_use")}
+	for _, a := range []string{"1", "2"} {
+		lines = append(lines, side(userRow("", 2, "look "+a), "u"+a, "null"), side(answerRow("n"+a, 10, "tool:x"+a, "tool_use"), "v"+a, `"u`+a+`"`),
+			side(resultRow("", 50, "x"+a, "ok", false), "w"+a, `"v`+a+`"`), resultRow("", 60, "t"+a, "ok", false))
+		want = append(want, sec(10), sec(50))
+	}
+	f := newFinder(t)
+	write(t, claudePath(f), strings.Join(append(lines, answerRow("m2", 70, "done", "end_turn")), "\n")+"\n")
+	for _, r := range readClaude(t, f, transcript.Query{Session: claudeSession, Full: true}).ToolResults {
+		if r.Agent != "" {
+			got = append(got, r.Asked, r.At)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
 	}
 }
 

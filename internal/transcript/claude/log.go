@@ -23,11 +23,11 @@ func (l *fileLog) shownBefore(r *row) bool {
 		r.kind, r.at.UnixNano(), rawjson.Text(rawjson.Member(r.message, "id")), maphash.Bytes(b.seed, rawjson.Member(r.message, "content")),
 	})
 	lead, known := b.shown[id]
-	if known && l.agent != "" && (lead || l.copier) {
+	if known && l.agent != "" && (lead || l.of != nil) {
 		return true
 	}
 	b.shown[id] = lead || l.agent == "" && !r.sidechain
-	return l.copier && r.at.Before(b.others.since)
+	return l.of != nil && r.at.Before(b.others.since)
 }
 
 // fileLog reads the rows of one file in order.
@@ -41,8 +41,9 @@ type fileLog struct {
 	turns    rowTurns
 	mode     string
 	clock    transcript.Clock
-	asked    time.Time // the newest user row's
-	last     time.Time // the newest row's
+	asking   transcript.Clock // after the newest answer: the rows of what it started follow it
+	asked    time.Time        // the newest user row's
+	last     time.Time        // the newest row's
 	tools    map[string]toolUse
 	requests []request
 	// refused are the results since the last answer, by index in the build,
@@ -67,8 +68,8 @@ type fileLog struct {
 	broke time.Time
 	// begun says that there was a prompt or an answer.
 	begun bool
-	// copier is set for an agent whose file begins with rows of the conversation.
-	copier bool
+	// of is the conversation whose rows an agent's file begins with, nil for most agents.
+	of *fileLog
 	// rows are the ids of the rows of an agent's several files, nil if there is one.
 	rows map[string]bool
 	// chains are the subagents by the rows of the session's own file that are theirs, sides
@@ -189,6 +190,9 @@ func (l *fileLog) addRow(r *row) {
 		return
 	}
 	l.date(r)
+	if r.kind == "assistant" {
+		l.asking = l.clock
+	}
 	cwd := r.text("cwd")
 	l.b.moves.Add(l.agent, r.at, cwd)
 	l.checkedOut(r)

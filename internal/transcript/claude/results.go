@@ -14,12 +14,17 @@ import (
 )
 
 func (l *fileLog) addResults(r *row, c transcript.Content) {
-	agent := cmp.Or(l.agent, r.text("agentId"))
 	for _, b := range c {
 		if b.Type != "tool_result" || b.ToolUseID == "" {
 			continue
 		}
+		agent := cmp.Or(l.agent, r.text("agentId"))
 		use, known := l.tools[b.ToolUseID]
+		if !known && l.of != nil {
+			if use, known = l.of.tools[b.ToolUseID]; known {
+				agent = use.agent // the conversation's own file may lack the result
+			}
+		}
 		if !known && (l.copied || l.agent == "" && !l.begun) {
 			continue // the call was made in the other session
 		}

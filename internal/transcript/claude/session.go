@@ -83,8 +83,12 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		b.gone, paths = true, nil
 		t.Unread = append(t.Unread, transcript.FileGone(path))
 	}
+	var lead *fileLog
 	readLog := func(agent string, paths ...string) *fileLog {
-		log := &fileLog{b: b, agent: agent, copier: copiesRows(agent), clock: transcript.Clock{Off: !q.Full}}
+		log := &fileLog{b: b, agent: agent, clock: transcript.Clock{Off: !q.Full}}
+		if copiesRows(agent) {
+			log.of = lead
+		}
 		if len(paths) > 1 {
 			log.rows = make(map[string]bool)
 		}
@@ -104,7 +108,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 		}
 		return log
 	}
-	lead := readLog("", paths...)
+	lead = readLog("", paths...)
 	lead.dropCommand()
 	open, undecided := b.ends.open, b.ends.waiting && !b.ends.recorded && b.ends.last.Kind == hook.KindRunComplete
 	last := b.lastTime
@@ -162,7 +166,7 @@ func (r *reader) readFile(ctx context.Context, path string, q transcript.Query, 
 		switch {
 		case log.agent == "":
 			before = start
-		case !log.copier:
+		case log.of == nil:
 			return r.readHead(ctx, file, log)
 		}
 		return nil

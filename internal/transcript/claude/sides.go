@@ -26,7 +26,7 @@ func (l *fileLog) side(r *row) *fileLog {
 	l.chains.note(uuid, id)
 	side := l.sideOf[id]
 	if side == nil {
-		side = &fileLog{b: l.b, in: l, agent: id, clock: l.clock, turn: l.turn, rows: l.rows, meta: l.started(r)}
+		side = &fileLog{b: l.b, in: l, agent: id, clock: l.asking, turn: l.turn, rows: l.rows, meta: l.started(r)}
 		if l.sideOf == nil {
 			l.sideOf = make(map[string]*fileLog)
 		}
