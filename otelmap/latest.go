@@ -85,6 +85,23 @@ func SkillOf(tool, arguments string) string {
 	return rawjson.Members([]byte(arguments)).Text("skill", "skill_name", "name")
 }
 
+// ServerLoaded returns the MCP server whose tools, and no others, a call of Claude Code's loads,
+// "" for another call.
+func ServerLoaded(tool, arguments string) (server string) {
+	names, ok := strings.CutPrefix(rawjson.Members([]byte(arguments)).Text("query"), "select:")
+	if tool != "ToolSearch" || !ok {
+		return ""
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		of := mcpServer(strings.TrimSpace(name), "")
+		if of == "" || server != "" && of != server {
+			return ""
+		}
+		server = of
+	}
+	return server
+}
+
 // latestTool returns what is known of a command's process, and a skill's name.
 func latestTool(s *tracepb.Span) (a attrs) {
 	tool := otlp.Text(s.Attributes, KeyToolName)

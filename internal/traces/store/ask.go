@@ -119,7 +119,8 @@ type Group struct {
 	// Branches are those of a project or of a pull request, sorted. Repository is that of a branch.
 	Branches   []string `json:"branches,omitempty"`
 	Repository string   `json:"repository,omitempty"`
-	// AddedTokens is by how much a load of a skill made the agent's next request larger, a mean.
+	// AddedTokens is by how much a load of a skill or of a server's tools, or a subagent's start,
+	// made the agent's next request larger, a mean.
 	AddedTokens *int64 `json:"addedTokens,omitempty"`
 	// UsedPercent is how much of the window of the user's plan was used at the end of a block, as
 	// the agent said. It is nil where none did, or where several agents worked.

@@ -25,9 +25,9 @@ func Groups(w io.Writer, by store.By, groups []store.Group, all store.Totals, o 
 	if !by.OfCalls() {
 		st.unpriced(b, all)
 	}
-	if by == BySkill {
+	if means := activeMeans[by]; means != "" {
 		_, _ = b.WriteString("\n")
-		for _, l := range termtext.Wrap(skillsMean, min(st.room(), pipedWidth)) {
+		for _, l := range termtext.Wrap(means, min(st.room(), pipedWidth)) {
 			_, _ = b.WriteString(st.paint(sgrDim, l) + "\n")
 		}
 	}
@@ -146,7 +146,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	}
 	cents := slices.ContainsFunc(rows, func(g store.Group) bool { return inCents(g.Usage) })
 	add(&column{name: "COST"}, spent, func(g *store.Group) (string, string) { return cost(g.Usage, cents) })
-	add(&column{name: "ADDED"}, func(*store.Group) bool { return by == BySkill }, added)
+	add(&column{name: "ADDED"}, func(*store.Group) bool { return activeMeans[by] != "" }, added)
 	add(&column{name: "USED", order: 9}, func(g *store.Group) bool { return g.UsedPercent != nil }, used)
 	add(&column{name: "OF MODEL", order: 5}, func(g *store.Group) bool { return g.OfModel != nil && g.OfModel.Cost() != g.Usage.Cost() }, func(g *store.Group) (string, string) {
 		return cost(g.OfModel, cents)
@@ -205,7 +205,7 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 	t.draw(b)
 }
 
-// added is the cell of what loads of a skill added.
+// added is the cell of what loads added.
 func added(g *store.Group) (text, sgr string) {
 	if g.AddedTokens == nil {
 		return "-", sgrDim

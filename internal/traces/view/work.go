@@ -16,7 +16,7 @@ import (
 )
 
 // The keys of sums over what was done in traces. BySubagent sums the work of subagents by
-// their kind, ByServer the calls of MCP servers, ByDenial denied calls by who denied them,
+// their kind, ByServer the calls of MCP servers and the requests that read their results, ByDenial denied calls by who denied them,
 // ByFailure failed calls by tool and FailureLine, in which numbers do not count, and ByBlock
 // requests in windows of five hours. ByRepository, ByBranch and ByPull sum requests by what was
 // checked out when they were made: with those of which it is not known they are all.
@@ -106,16 +106,14 @@ func (s *Sums) Add(w *store.Work) {
 		if key := s.key(c); key != "" {
 			g := s.of(key, w, c.Took)
 			Sum(&g.Totals, c)
-			if g.Last = cmp.Or(g.Last, c.Trace); s.By == ByServer && c.CostUSD != nil {
-				g.Usage = g.Usage.Add(&store.Usage{CostUSD: c.CostUSD})
-			}
+			g.Last = cmp.Or(g.Last, c.Trace)
 		}
 	}
 	if s.By == ByBlock {
 		s.spend(w)
 	}
-	if s.By == BySkill {
-		s.addSkills(w)
+	if activeMeans[s.By] != "" {
+		s.addActive(w)
 	}
 	if OfRequests(s.By) {
 		for r, u := range requests(w) {

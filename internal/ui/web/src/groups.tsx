@@ -18,6 +18,7 @@ export const columns: Record<string, Column> = {
   tasks: ["tasks", "least", (g) => g.tasks || ""],
   calls: ["calls", "", (g) => g.toolCalls.toLocaleString("en")],
   failed: ["failed", "less bad", (g) => g.toolFailures || ""],
+  added: ["added", "less", (g) => (g.addedTokens === undefined ? "-" : tokens(g.addedTokens))],
   tokens: ["tokens", "", (g) => (g.usage ? tokens(amount(g)) : "")],
   cost: ["cost", "strong", (g, written) => (g.usage?.costUsd !== undefined ? written(g.usage.costUsd) : g.unpricedModels?.length ? <span class="warn">no price</span> : "")],
 };
