@@ -3,6 +3,7 @@ package hook
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -66,11 +67,9 @@ func lastAt[E any, P interface {
 	*E
 	from() (agent string, at time.Time)
 }](list []E, agent string, at time.Time) P {
-	after, _ := slices.BinarySearchFunc(list, at, func(e E, at time.Time) int {
-		if of, from := P(&e).from(); of > agent || of == agent && from.After(at) {
-			return 1
-		}
-		return -1
+	after := sort.Search(len(list), func(i int) bool {
+		of, from := P(&list[i]).from()
+		return of > agent || of == agent && from.After(at)
 	})
 	for _, i := range [2]int{after - 1, after} {
 		if i < 0 || i >= len(list) {

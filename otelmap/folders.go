@@ -164,10 +164,11 @@ func (j *joined) checkedOut(agent string, at time.Time) hook.Repository {
 // unplaced reports that a host's sum over requests that have no span may have some that were made
 // on another branch than the run's last one.
 func (j *joined) unplaced(c *hook.Request) bool {
-	branch := j.checkedOut("", j.end).Branch
-	other := func(c hook.Checkout) bool {
-		return (c.Unknown || c.Repository.Branch != branch) && c.At.After(j.start) && !c.At.After(j.end)
+	if c.Kind == hook.RequestSingle || c.Kind == hook.RequestsUnlisted {
+		return c.Kind == hook.RequestsUnlisted
 	}
-	return c.Kind == hook.RequestsUnlisted || c.Kind != hook.RequestSingle &&
-		(j.checkedOut("", j.start).Branch != branch || slices.ContainsFunc(j.checkouts, other) || slices.ContainsFunc(j.tr.Checkouts, other))
+	other := func(c hook.Checkout) bool {
+		return (c.Unknown || c.Repository.Branch != j.place.Branch) && c.At.After(j.start) && !c.At.After(j.end)
+	}
+	return j.checkedOut("", j.start).Branch != j.place.Branch || slices.ContainsFunc(j.checkouts, other) || slices.ContainsFunc(j.tr.Checkouts, other)
 }

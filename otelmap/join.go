@@ -33,6 +33,8 @@ type joined struct {
 	outcome string
 	cause   hook.TurnEnd
 	folders []string // of the workspace
+	// place is what was checked out at the end.
+	place hook.Repository
 	// provider and model are what the run was asked to use.
 	provider, model string
 	// requests are those to the model, by their start.
@@ -62,6 +64,7 @@ func (b *Builder) join(r *Run, tr *hook.Transcript, now time.Time) *joined {
 	j.findAgents(results)
 	j.joinRequests()
 	j.bound(now)
+	j.place = j.checkedOut("", j.end)
 	j.provider, j.model = j.namedProvider()
 	j.outcome, j.cause = j.ended()
 	for _, a := range j.agents {

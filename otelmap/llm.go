@@ -35,7 +35,7 @@ func (j *joined) chatMessage(c *exchange) *tracepb.Span {
 	if u := c.Usage; u != nil {
 		a.usage(u, u.TotalInput(), true, sameKey)
 	}
-	if here, branch := j.checkedOut("", j.end).Branch, j.checkedOut(c.Agent, c.start).Branch; branch != here {
+	if branch := j.checkedOut(c.Agent, c.start).Branch; branch != j.place.Branch {
 		a.texts(KeyBranch, branch)
 		a.flag(KeyBranchUnknown, branch == "")
 	}

@@ -16,7 +16,6 @@ import (
 func (j *joined) rootMessage() *tracepb.Span {
 	r := j.run
 	events, task := j.rootEvents()
-	place := j.checkedOut("", j.end)
 
 	a := texts(
 		KeyOperation, OpInvokeAgent,
@@ -33,16 +32,16 @@ func (j *joined) rootMessage() *tracepb.Span {
 		KeyHostProvider, j.provider,
 		KeyModel, j.model,
 		KeyWorkingDirectory, cmp.Or(r.firstOf(func(it *item) string { return it.Cwd }), j.tr.Cwd),
-		KeyRepositoryName, place.Name,
-		KeyRepositoryURL, place.URL,
-		KeyBranch, place.Branch,
-		KeyRevision, place.Revision,
+		KeyRepositoryName, j.place.Name,
+		KeyRepositoryURL, j.place.URL,
+		KeyBranch, j.place.Branch,
+		KeyRevision, j.place.Revision,
 		KeyUser, cmp.Or(otlp.Text(j.opts.Resource, KeyUser), r.firstOf(func(it *item) string { return it.User })),
 		KeyPermissionMode, r.firstOf(func(it *item) string { return it.PermissionMode }),
 		KeyPromptID, r.turn,
 		KeySessionSource, cmp.Or(r.source, r.begin(&j.opts)),
 	)
-	a.flag(KeyBranchUnknown, place.Branch != "" && slices.ContainsFunc(j.requests, j.unplaced))
+	a.flag(KeyBranchUnknown, j.place.Branch != "" && slices.ContainsFunc(j.requests, j.unplaced))
 	if len(j.folders) > 1 {
 		a = append(a, otlp.Strings(KeyFolders, j.folders))
 	}

@@ -17,6 +17,9 @@ func Printed(output string) (ids []string) {
 	if len(output) > 2*maxPrinted {
 		output = output[:maxPrinted] + "\n" + output[len(output)-maxPrinted:]
 	}
+	if !strings.Contains(output, "] ") {
+		return nil
+	}
 	for line := range strings.Lines(output) {
 		named, _, ok := strings.Cut(strings.TrimPrefix(line, "["), "] ")
 		if !ok || line[0] != '[' {
