@@ -16,6 +16,9 @@ type gitCall struct {
 	call checkout.Call
 	// end is the hash of the event of the call's end.
 	end uint64
+	// id is the call's; ok reports that its hook says that it has succeeded.
+	id string
+	ok bool
 	// dirs are the folders that the command may have worked in. It is certainly the only one
 	// if call.Command is not empty.
 	dirs []string
@@ -56,6 +59,7 @@ func (c *gitCall) place(cwd, input string) {
 	text = text[:min(len(text), maxCommand)]
 	c.dirs = []string{cwd}
 	var found [][]int
+	cds := 0
 	if elsewhere(text) {
 		found = goes().FindAllStringSubmatchIndex(text, maxDirs)
 	}
@@ -67,12 +71,20 @@ func (c *gitCall) place(cwd, input string) {
 		c.dirs = append(c.dirs, inFolder(cwd, dir))
 		if text[m[2]:m[3]] == "cd" {
 			cwd = inFolder(cwd, dir)
+			cds++
 		}
 	}
 	rest := text
-	if len(found) == 1 && found[0][0] == 0 {
-		rest = strings.TrimLeft(text[found[0][5]:], " ")
-		if text[0] == 'c' && !strings.HasPrefix(rest, "&&") || text[0] == 'g' && strings.Contains(rest, "git") {
+	dirs := slices.Compact(slices.Clone(c.dirs[1:]))
+	switch {
+	case len(found) == 0 || len(dirs) > 1 || len(found) > 1 && cds > 0:
+	case cds == 0: // each command of git has it
+		rest = goes().ReplaceAllString(text, " ")
+		if strings.Contains(rest, "git") {
+			return
+		}
+	case found[0][0] == 0:
+		if rest = strings.TrimLeft(text[found[0][5]:], " "); !strings.HasPrefix(rest, "&&") {
 			return
 		}
 	}

@@ -112,7 +112,7 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	}
 	p.lost = err != nil
 	if p.lateDone || len(p.missed) > 0 {
-		p.locate(ctx, s, nil)
+		p.locate(ctx, s, nil, nil)
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.missed)) {
 		lines, err := x.all(id)

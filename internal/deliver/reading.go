@@ -299,7 +299,7 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 		}
 	}
 	if len(due) > 0 {
-		p.locate(ctx, s, due)
+		p.locate(ctx, s, due, tr)
 	}
 	for _, r := range due {
 		run := p.prepare(r, tr)

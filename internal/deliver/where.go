@@ -65,10 +65,29 @@ func (w *worked) note(e *hook.Event) {
 		if !ok {
 			begun = hook.Move{At: e.At(), Cwd: e.Cwd}
 		}
-		if e.Tool.Status == hook.ToolOK {
-			c := gitCall{call: checkout.Call{Begun: begun.At, Ended: e.At(), Printed: printed}, end: e.Hash}
+		if e.Tool.Status == hook.ToolOK || e.Tool.Status == hook.ToolUnknown {
+			c := gitCall{call: checkout.Call{Begun: begun.At, Ended: e.At(), Printed: printed}, end: e.Hash, id: e.Tool.ID, ok: e.Tool.Status == hook.ToolOK}
 			c.place(begun.Cwd, e.Tool.Input)
 			w.calls = append(w.calls, c)
+		}
+	}
+}
+
+// succeed takes the commands from the calls that neither their hooks nor the host's files say have
+// succeeded. An id that comes again is of such a call if all with it are.
+func (w *worked) succeed(tr *hook.Transcript) {
+	var ok map[string]bool
+	for i := range w.calls {
+		c := &w.calls[i]
+		if ok == nil && !c.ok && tr != nil {
+			ok = make(map[string]bool)
+			for _, r := range tr.ToolResults {
+				was, again := ok[r.ID]
+				ok[r.ID] = r.Status == hook.ToolOK && (was || !again)
+			}
+		}
+		if !c.ok && !ok[c.id] {
+			c.call.Command = ""
 		}
 	}
 }
@@ -87,10 +106,11 @@ func readWhereabouts(s *spool.Session) (w whereabouts, err error) {
 
 // locate finds out what was checked out up to the newest event, unless that was noted when it
 // was delivered before.
-func (p *reading) locate(ctx context.Context, s *spool.Session, due []*otelmap.Run) {
+func (p *reading) locate(ctx context.Context, s *spool.Session, due []*otelmap.Run, tr *hook.Transcript) {
 	if p.Look == nil || len(p.worked.moves) == 0 {
 		return
 	}
+	p.worked.succeed(tr)
 	w, err := p.look(ctx, s, due)
 	if err != nil {
 		p.logf("session %q of %s: what was checked out is not noted: %v", p.session, p.host, err)

@@ -143,6 +143,32 @@ func TestSubagentReturnsToTheLead(t *testing.T) {
 	}
 }
 
+// TestCommandsCountIfTheySucceed has hooks that do not say how a call ended, as those of Codex do,
+// and files that may.
+func TestCommandsCountIfTheySucceed(t *testing.T) {
+	result := func(s hook.ToolStatus) hook.ToolResult { return hook.ToolResult{ID: "t", Status: s} }
+	for name, tt := range map[string]struct {
+		hook  hook.ToolStatus
+		files []hook.ToolResult
+		want  bool
+	}{
+		"the hook says it":                {hook: hook.ToolOK, want: true},
+		"the hook says that it failed":    {hook: hook.ToolFailed, files: []hook.ToolResult{result(hook.ToolOK)}},
+		"the files say it":                {hook: hook.ToolUnknown, files: []hook.ToolResult{result(hook.ToolOK)}, want: true},
+		"the files say that it failed":    {hook: hook.ToolUnknown, files: []hook.ToolResult{result(hook.ToolFailed)}},
+		"the files say both, by one id":   {hook: hook.ToolUnknown, files: []hook.ToolResult{result(hook.ToolFailed), result(hook.ToolOK)}},
+		"the files say it of another one": {hook: hook.ToolUnknown, files: []hook.ToolResult{{ID: "other", Status: hook.ToolOK}}},
+		"nothing says it":                 {hook: hook.ToolUnknown},
+	} {
+		var w worked
+		w.note(&hook.Event{Kind: hook.KindToolEnd, Cwd: "/w", Tool: &hook.Tool{ID: "t", Status: tt.hook, Input: `{"command":"git commit -m x"}`}})
+		w.succeed(&hook.Transcript{ToolResults: tt.files})
+		if got := len(w.calls) == 1 && w.calls[0].call.Command != ""; got != tt.want {
+			t.Errorf("%s: the command counts: %v", name, got)
+		}
+	}
+}
+
 // TestCommitsOfOtherFolders has calls that commit elsewhere than in the agent's folder, while the
 // person commits with the same subject. A call gets its commits or none.
 func TestCommitsOfOtherFolders(t *testing.T) {
@@ -161,6 +187,10 @@ func TestCommitsOfOtherFolders(t *testing.T) {
 		"in a folder below, printed":          {command: "cd sub; " + commit, in: "w/sub", person: "w", found: true},
 		"in another repository":               {command: strings.Replace(quiet, "git", "git -C ../other", 1), in: "other", person: "w", found: true},
 		"in another repository, printed":      {command: "git -C ../other add . && " + strings.Replace(commit, "git", "git -C ../other", 1), in: "other", person: "w", found: true},
+		"in another repository, twice":        {command: "git -C ../other add . && " + strings.Replace(quiet, "git", "git -C ../other", 1), in: "other", person: "w", found: true},
+		"in another repository, then here":    {command: "git -C ../other add . && " + quiet, in: "w", person: "other"},
+		"in two others":                       {command: "git -C ../w add . && " + strings.Replace(quiet, "git", "git -C ../other", 1), in: "other", person: "w"},
+		"in another repository, in a folder":  {command: "cd sub && " + strings.Replace(quiet, "git", "git -C ../../other", 1), in: "other", person: "w"},
 		"there and back":                      {command: "cd ../other && cd ../w && " + quiet, in: "w", person: "other"},
 		"in a subshell":                       {command: "(cd ../other && " + quiet + ")", in: "other", person: "w"},
 		"by the environment":                  {command: "GIT_DIR=../other/.git GIT_WORK_TREE=../other " + quiet, in: "other", person: "w"},

@@ -29,6 +29,8 @@ type answer struct {
 	turn  *Turn
 	req   Request
 	ids   []string // those of the turn's calls
+	// headers are those of the Form.
+	headers map[string]string
 
 	// sent reports that all so far went out, complete that the usage did.
 	sent, complete bool
@@ -57,6 +59,9 @@ func (a *answer) send(name string, v object) {
 	}
 	a.w.Header().Set("Content-Type", "text/event-stream")
 	a.w.Header().Set("Request-Id", a.req.RequestID)
+	for name, value := range a.headers {
+		a.w.Header().Set(name, value)
+	}
 	_, err = fmt.Fprintf(a.w, "%sdata: %s\n\n", name, data)
 	a.sent = err == nil && http.NewResponseController(a.w).Flush() == nil
 }

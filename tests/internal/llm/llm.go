@@ -39,6 +39,8 @@ type Form struct {
 	// Toolless reports that requests that offer no tools take turns as well. Otherwise
 	// they are for a title or the like, and are answered with a short text.
 	Toolless bool `json:"toolless,omitempty"`
+	// Headers are added to those of streams.
+	Headers map[string]string `json:"headers,omitempty"`
 }
 
 // API is a form of requests and answers.

@@ -62,7 +62,7 @@ func (s *Server) Seen(n int) <-chan struct{} {
 // ServeHTTP answers a request with the next turn, and what asks for no answer of the
 // model's with something harmless.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a := &answer{w: w, r: r, sent: true}
+	a := &answer{w: w, r: r, sent: true, headers: s.script.Form.Headers}
 	path := s.form.path.FindStringSubmatch(r.URL.Path)
 	if r.Method != http.MethodPost || path == nil {
 		a.whole(http.StatusOK, s.form.other)

@@ -37,6 +37,7 @@ func Repository(ctx context.Context, a *rig.Arena) error {
 	err := errors.Join(
 		a.Write(map[string]string{
 			"path/gh":         "#!/bin/sh\n[ \"$1 $2\" = 'pr create' ] && echo " + Pull + "\n",
+			"home/.profile":   "PATH=" + bin + ":$PATH\n", // of a login shell, as Codex starts
 			"home/.gitconfig": "[user]\nname = tester\nemail = tester@example.com\n",
 		}),
 		os.Chmod(filepath.Join(bin, "gh"), 0o755), //nolint:gosec // A program.
