@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -30,7 +31,7 @@ func (k checker) check(raw string, v *variable) (text string, valid bool) {
 		return low, slices.Contains(strings.Split(v.allowed, ", "), low)
 	case "exporters":
 		return checkExporters(raw)
-	case "int", "millis", "duration", "size":
+	case "int", "millis", "duration", "size", "usd":
 		n, ok := parseNumber(v.kind, raw)
 		lo, _ := parseNumber(v.kind, v.lowest)
 		hi, _ := parseNumber(v.kind, v.highest)
@@ -157,8 +158,12 @@ func unit(name string) int64 {
 }
 
 // parseNumber reads a whole number, a duration in nanoseconds, or a size in bytes:
-// a number with a unit of 1000 or 1024, in any case.
+// a number with a unit of 1000 or 1024, in any case, or US dollars in cents.
 func parseNumber(kind, s string) (int64, bool) {
+	if kind == "usd" {
+		usd, err := strconv.ParseFloat(s, 64)
+		return int64(math.Round(100 * usd)), err == nil && math.Abs(usd) < 1<<52
+	}
 	if kind == "duration" {
 		d, err := time.ParseDuration(s)
 		return int64(d), err == nil

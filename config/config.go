@@ -145,6 +145,14 @@ var table = [...]variable{
 
 	{group: "Whole machine", name: managedName, byDefault: "false", whenWrong: "true", kind: "bool", allowed: "true, false", doc: "In the machine-wide file alone: its settings are fixed. A wrong value counts as true."},
 
+	{group: "Budgets", name: budgetPrefix + "DAY_USD", fileOnly: true, kind: "usd", lowest: "0.01", highest: "1000000000", allowed: "US dollars from 0.01", doc: "What the tasks of a day [may cost](asking.md#budgets), by list prices. For budgets your env file and the machine-wide file count alone."},
+	{name: budgetPrefix + "WEEK_USD", fileOnly: true, kind: "usd", lowest: "0.01", highest: "1000000000", allowed: "US dollars from 0.01", doc: "The same for a week."},
+	{name: budgetPrefix + "DAY_TOKENS", fileOnly: true, kind: "int", lowest: "1", highest: "1000000000000000", allowed: "a whole number from 1", doc: "The tokens of a day, cached ones too."},
+	{name: budgetPrefix + "WEEK_TOKENS", fileOnly: true, kind: "int", lowest: "1", highest: "1000000000000000", allowed: "a whole number from 1", doc: "The same for a week."},
+	{name: budgetPrefix + "PLAN_PERCENT", fileOnly: true, kind: "int", lowest: "1", highest: "100", allowed: "percent, 1 to 100", doc: "The share of each window of a plan."},
+	{name: budgetPrefix + "WARN", fileOnly: true, byDefault: "80", kind: "int", lowest: "1", highest: "100", allowed: "percent, 1 to 100", doc: "From which share of a budget there is a warning."},
+	{name: budgetWebhook, fileOnly: true, kind: "url", allowed: "an http or https URL", secret: true, doc: "Gets messages about budgets by POST."},
+
 	{group: "Network", name: "HTTPS_PROXY", kind: "proxy", allowed: "a URL such as http://proxy.example:3128", doc: "Proxy for https destinations."},
 	{name: "HTTP_PROXY", kind: "proxy", allowed: "a URL such as http://proxy.example:3128", doc: "Proxy for http destinations."},
 	{name: "NO_PROXY", kind: "text", allowed: "host names, domains and networks with commas between them", doc: "Destinations that are reached without a proxy. This machine always is."},
@@ -395,6 +403,9 @@ func (c *Config) cross() (errs []error) {
 	}
 	if cleartext(c.InfiniumBaseURL) && !c.InfiniumInsecure() {
 		refuse(c.value("INFINIUM_BASE_URL"))
+	}
+	if v := c.value(budgetWebhook); cleartext(v.users()) && !c.insecure(v) {
+		refuse(v)
 	}
 	if p := c.metricsFault(); p != nil {
 		errs = append(errs, p)

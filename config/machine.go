@@ -90,6 +90,7 @@ var together = [...]struct {
 	{[]string{"CONNECTOR_MAX_INPUT_PREVIEW", "CONNECTOR_MAX_OUTPUT_PREVIEW"}, "HOOKSPAN_CAPTURE", func(raw string) bool { return strings.EqualFold(raw, "full") }},
 	{[]string{"HOOKSPAN_HOOKS_ON_ERROR", "HOOKSPAN_HOOKS_STRICT_EXIT", "HOOKSPAN_HOOKS_ASK"}, "HOOKSPAN_HOOKS", isFalse},
 	{[]string{"HOOKSPAN_HOOKS", "HOOKSPAN_HOOKS_STRICT_EXIT", "HOOKSPAN_HOOKS_ASK"}, "HOOKSPAN_HOOKS_ON_ERROR", func(raw string) bool { return strings.EqualFold(raw, "allow") }},
+	{[]string{"HOOKSPAN_BUDGET_DAY_USD", "HOOKSPAN_BUDGET_WEEK_USD", "HOOKSPAN_BUDGET_DAY_TOKENS", "HOOKSPAN_BUDGET_WEEK_TOKENS", "HOOKSPAN_BUDGET_PLAN_PERCENT"}, "HOOKSPAN_BUDGET_WARN", nil},
 	{[]string{"HTTPS_PROXY", "HTTP_PROXY"}, "NO_PROXY", nil},
 	{[]string{"HTTP_PROXY", "NO_PROXY"}, "HTTPS_PROXY", nil},
 	{[]string{"HTTPS_PROXY", "NO_PROXY"}, "HTTP_PROXY", nil},

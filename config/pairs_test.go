@@ -90,7 +90,7 @@ func valuesOf(row *variable, user bool) []string {
 		return append(strings.Split(row.allowed, ", "), wrong)
 	case "exporters":
 		return []string{"store", "store,otlp", "store,file", "otlp,infinium,file", wrong}
-	case "int", "millis", "duration", "size":
+	case "int", "millis", "duration", "size", "usd":
 		out := []string{row.lowest, row.highest, wrong}
 		if row.kind == "int" {
 			out = append(out, "50")

@@ -119,7 +119,7 @@ func (v *variable) show(checked, raw string) string {
 	switch {
 	case v.secret:
 		return masked
-	case v.kind == "size", v.kind == "duration", v.kind == "millis":
+	case v.kind == "size", v.kind == "duration", v.kind == "millis", v.kind == "usd":
 		return strings.TrimSpace(raw)
 	}
 	return v.showURL(checked)

@@ -21,6 +21,7 @@ func TestManagedSettingsThatDecideTogether(t *testing.T) {
 		"no_proxy=*":                          func(c *Config) bool { return c.NoProxy == "" },
 		"HTTPS_PROXY=http://evil":             func(c *Config) bool { return c.HTTPSProxy == "" },
 		"HTTP_PROXY=http://evil":              func(c *Config) bool { return c.HTTPProxy == "" },
+		"HOOKSPAN_BUDGET_WARN=100":            func(c *Config) bool { _, warn := c.Budgets(); return warn == 80 },
 	}
 	for managed, users := range map[string][]string{
 		"HOOKSPAN_REDACT_FILE=/etc/rules":   {"HOOKSPAN_REDACT=false", "HOOKSPAN_REDACT=0"},
@@ -35,6 +36,8 @@ func TestManagedSettingsThatDecideTogether(t *testing.T) {
 		"HTTPS_PROXY=http://proxy:3128":     {"NO_PROXY=*", "no_proxy=*", "HTTP_PROXY=http://evil"},
 		"HTTP_PROXY=http://proxy:3128":      {"NO_PROXY=*", "HTTPS_PROXY=http://evil"},
 		"NO_PROXY=.example.com":             {"HTTPS_PROXY=http://evil", "HTTP_PROXY=http://evil"},
+		"HOOKSPAN_BUDGET_DAY_USD=5":         {"HOOKSPAN_BUDGET_WARN=100"},
+		"HOOKSPAN_BUDGET_PLAN_PERCENT=90":   {"HOOKSPAN_BUDGET_WARN=100"},
 	} {
 		for _, user := range users {
 			for _, file := range []bool{false, true} {

@@ -74,7 +74,7 @@ func (a *app) setup() *pipeline.Setup {
 		Config: a.cfg, Agents: a.agents, Home: a.home, Getenv: a.getenv, GOOS: a.goos,
 		Version: buildVersion(), Now: a.now, Sleep: a.sleep, Log: a.log.Line, ByHand: a.byHand, Off: a.off,
 		RemoveOld:  func() error { return errors.Join(hooksOf(a).Sweep(), a.limits().Note("", nil)) },
-		NoteLimits: a.noteLimits,
+		NoteLimits: a.noteLimits, Limits: a.said,
 	}
 }
 

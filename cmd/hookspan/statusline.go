@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -20,8 +21,8 @@ func statuslineCmd(a *app) *cobra.Command {
 		Long: `Read what Claude Code gives the command of its status line and print one line: the cost
 of this task, of today, and of the window of five hours with the time left, and the shares
 of the plan's five hours and seven days where Claude Code reports them, which are kept for
-hookspan stats --by block. The costs are of Claude Code's tasks in the
-local store. hookspan never installs it: put it into ~/.claude/settings.json,
+hookspan stats --by block, and the fullest of your budgets. The costs are of Claude Code's
+tasks in the local store, budgets are for all agents. hookspan never installs it: put it into ~/.claude/settings.json,
 
   "statusLine": {"type": "command", "command": "hookspan statusline"}
 
@@ -57,5 +58,10 @@ func spentOf(ctx context.Context, a *app, session string) (spent view.Spent, err
 		return spent, err
 	}
 	defer func() { _ = done() }()
-	return view.SpentOf(ctx, s, hook.HostClaude, session, a.now())
+	spent, err = view.SpentOf(ctx, s, hook.HostClaude, session, a.now())
+	used, failed := a.setup().Budgets(ctx)
+	for _, f := range used[:min(1, len(used))] {
+		spent.Budget = []string{"budget " + f.Text}
+	}
+	return spent, cmp.Or(err, failed)
 }

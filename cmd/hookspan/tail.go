@@ -34,8 +34,8 @@ func tailCmd(a *app) *cobra.Command {
 		Use: "tail", Short: "Follow what the agents on this machine do now",
 		Long: `Print a line for each event as the agents' hooks report it: prompts, tool calls with
 their results, failures, what your hooks denied, answers, and where an agent waits for
-you. The last events come first. Ctrl-C ends it. The log holds what is not delivered
-yet: finished tasks are in hookspan list.`,
+you. The last events come first, then what is used of your budgets. Ctrl-C ends it. The
+log holds what is not delivered yet: finished tasks are in hookspan list.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.agent, "agent", "", "only this agent: "+strings.Join(a.agents.WithGuests().Words(), ", "))
@@ -160,8 +160,15 @@ func tail(ctx context.Context, a *app, f tailFlags, want view.EventFilter) error
 			tasks.Note(e)
 			return visit(e)
 		},
-		Look:     func() (bool, error) { return tasks.Look(time.Now(), visit) },
-		CaughtUp: lines.CaughtUp,
+		Look: func() (bool, error) { return tasks.Look(time.Now(), visit) },
+		CaughtUp: func() error {
+			err := lines.CaughtUp()
+			used, _ := setup.Budgets(ctx) // Events need no store.
+			for i := 0; i < len(used) && err == nil; i++ {
+				err = lines.Show(view.EventLine{Time: setup.Now(), Kind: "budget", Event: "budget", Status: used[i].Level, Text: used[i].Text})
+			}
+			return err
+		},
 	}
 	return follower.Run(ctx, !f.noFollow)
 }

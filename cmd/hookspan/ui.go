@@ -116,6 +116,7 @@ func runUI(ctx context.Context, a *app, s ui.Started, open, anyPort bool) error 
 		Whole:      a.finder(p).Rows,
 		Resume:     a.resume,
 		Limits:     a.said,
+		Budgets:    func(ctx context.Context) (any, error) { return machine.Setup.Budgets(ctx) },
 		Redactor:   func() (*redact.Redactor, error) { return configured.New(a.cfg) },
 		Status:     func(ctx context.Context) (any, error) { return machine.Status(ctx) },
 		Findings:   func(ctx context.Context) (any, error) { return machine.Examine(ctx), nil },

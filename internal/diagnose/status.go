@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
+	"github.com/hookspan/hookspan/internal/budget"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/install"
 	installcline "github.com/hookspan/hookspan/internal/install/cline"
@@ -89,6 +90,8 @@ type Status struct {
 	// Programs are those that have run hooks.
 	Programs     []Program     `json:"programs,omitempty"`
 	Destinations []Destination `json:"destinations"`
+	// Budgets are what is used of them now.
+	Budgets []budget.Figure `json:"budgets,omitempty"`
 	// OwnHooks are the files with the user's hooks.
 	OwnHooks []OwnHooksFile `json:"own_hooks,omitempty"`
 	// OwnHooksRun says in which of Cline's programs those of them run that count.
@@ -310,6 +313,10 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 	if m.Setup.Config.MetricsOn() {
 		st.Destinations = append(st.Destinations, m.destination(ctx, config.DestinationMetrics))
 	}
+	if last, _ := m.Setup.LastAnswer(config.DestinationBudget); last != nil {
+		st.Destinations = append(st.Destinations, m.destination(ctx, config.DestinationBudget))
+	}
+	st.Budgets, _ = m.Setup.Budgets(ctx) // The doctor says why a store cannot be read.
 	m.inStore(ctx, func(s *store.Store) error { return st.addInStore(ctx, s) })
 	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
 		if p := m.Setup.Config.Refused(name); p != nil {
@@ -376,7 +383,7 @@ func (m *Machine) destination(ctx context.Context, name string) Destination {
 		d.Stored = m.storeStats(ctx)
 		return d
 	}
-	if err := m.Setup.Fault(ctx, name); err != nil {
+	if err := m.Setup.Fault(ctx, name); err != nil && name != config.DestinationBudget {
 		d.Fault = termtext.Message(err)
 		return d
 	}

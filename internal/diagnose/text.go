@@ -128,6 +128,7 @@ func (st *Status) Text(l Look) string {
 			row("", "settings", side+": "+strings.Join(names, ", "))
 		}
 	}
+	st.budgetRows(row)
 	b.WriteByte('\n')
 	if text := st.ownHooksText(); text != "" {
 		printf("", "%s\n\n", l.fold(text, 2))
@@ -178,6 +179,12 @@ func (st *Status) Text(l Look) string {
 	}
 	fmt.Fprintf(&b, "\n%s\n", l.paint(sgr, sum))
 	return b.String()
+}
+
+func (st *Status) budgetRows(row func(level Level, name, text string)) {
+	for _, f := range st.Budgets {
+		row(map[bool]Level{true: Note}[f.Level != ""], "budgets", f.Text)
+	}
 }
 
 func (st *Status) ownHooksText() string {

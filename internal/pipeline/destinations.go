@@ -52,6 +52,10 @@ func (s *Setup) Target(name string) string {
 		return s.Config.FilePath
 	case config.DestinationMetrics:
 		return withoutCredentials(s.Config.MetricsOTLP().Endpoint)
+	case config.DestinationBudget:
+		if u := s.Config.Webhook(); u != nil {
+			return u.Scheme + "://" + u.Host
+		}
 	}
 	return ""
 }

@@ -31,6 +31,7 @@ func (p *Pipeline) Flush(ctx context.Context, pass deliver.Pass) ([]deliver.Resu
 	}
 	p.sendMetrics(ctx, pass)
 	p.index(ctx)
+	p.sendBudgets(ctx, pass)
 	if err == nil && len(pass.Sessions) == 0 {
 		p.removeOld(ctx)
 	}
@@ -80,6 +81,9 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 		}
 		next := p.Deliverer.Now().Add(10 * time.Second)
 		p.index(ctx)
+		if p.sendBudgets(ctx, pass) {
+			waiting++
+		}
 		if waiting == 0 || !all || next.After(until) {
 			break
 		}

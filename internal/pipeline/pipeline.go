@@ -60,6 +60,8 @@ type Setup struct {
 	RemoveOld func() error
 	// NoteLimits notes what an agent's files say of the user's plan. It may be nil.
 	NoteLimits func(host string, all []hook.Limit)
+	// Limits is what agents said of the user's plans, by host. It may be nil.
+	Limits func() map[string][]hook.Limit
 	// Store is the local store if the process has it open. It stays open.
 	Store *store.Store
 

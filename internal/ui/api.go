@@ -331,6 +331,8 @@ func groupsOf(groups []store.Group) []grouped {
 type usage struct {
 	Totals store.Totals           `json:"totals"`
 	Groups map[store.By][]grouped `json:"groups"`
+	// Budgets are those of all tasks, whatever the filter.
+	Budgets any `json:"budgets,omitempty"`
 }
 
 func (s *Server) usage(r *http.Request) (any, error) {
@@ -338,7 +340,7 @@ func (s *Server) usage(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keep(s, "usage?"+r.URL.RawQuery, 0, func() (out usage, err error) {
+	v, err := keep(s, "usage?"+r.URL.RawQuery, 0, func() (out usage, err error) {
 		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByAgent, store.ByTool, store.ByHook}
 		var groups map[store.By][]store.Group
 		out.Totals, groups, err = s.opts.Store.Groups(r.Context(), f, zone(r), keys...)
@@ -348,6 +350,10 @@ func (s *Server) usage(r *http.Request) (any, error) {
 		}
 		return out, err
 	})
+	if err == nil && s.opts.Budgets != nil {
+		v.Budgets, err = s.opts.Budgets(r.Context())
+	}
+	return v, err
 }
 
 // found is a hit of a search with the title of its trace.

@@ -38,6 +38,8 @@ type Options struct {
 	Running func(context.Context) ([]*store.Trace, error)
 	// Whole returns the whole texts of calls of a trace and their source. It may be nil.
 	Whole func(context.Context, *store.Trace, ...*view.Row) ([]view.CallText, error)
+	// Budgets returns what is used of the user's budgets, as JSON. It may be nil.
+	Budgets func(context.Context) (any, error)
 	// Limits are for the costs of windows.
 	Limits view.Limits
 	// Status and Findings return what the view of the status shows, as JSON.

@@ -264,7 +264,7 @@ var mayImport = map[string][]string{
 	"internal/demo": {"internal/files/regular"},
 	"internal/diagnose": {
 		"config", "hook", "hook/cline", "spool", "internal/agents", "internal/userhooks", "internal/userhooks/hookfile", "internal/deliver", "internal/install", "internal/install/cline",
-		"internal/pipeline", "internal/install/programs", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext",
+		"internal/budget", "internal/pipeline", "internal/install/programs", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/termtext",
 	},
 	"internal/provision":        {"hook", "internal/agents", "internal/diagnose", "internal/files/filelock", "internal/install", "internal/install/cline", "internal/install/programs", "internal/lookpath", "internal/pipeline", "internal/termtext"},
 	"internal/lookpath":         {},
@@ -275,7 +275,7 @@ var mayImport = map[string][]string{
 	"internal/traces/live": {"hook", "spool"},
 	"internal/checkout":    {"hook", "internal/files/regular"},
 	"internal/pipeline": {
-		"internal/loopback", "internal/outbound",
+		"internal/loopback", "internal/outbound", "internal/budget", "internal/rawjson",
 		"internal/checkout", "config", "hook", "spool", "otelmap", "infinium", "infinium/connectors", "internal/agents", "internal/files/atomicfile", "internal/files/filelock", "internal/deliver", "internal/install", "internal/otlp", "internal/otlp/otlpjson",
 		"internal/redact", "internal/redact/redactspans", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/traces/sums", "internal/termtext", "internal/transcript",
 	},

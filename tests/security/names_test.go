@@ -50,7 +50,7 @@ func names(dir string) []string {
 }
 
 // stateNames are the only paths below the state folder.
-var stateNames = regexp.MustCompile(`^(\.|hookspan\.log(\.1)?|traces\.db(-wal|-shm)?|\.sweep|limits\.jsonl|programs(/c[a-z]+-hook\.[a-z]+)?|` +
+var stateNames = regexp.MustCompile(`^(\.|hookspan\.log(\.1)?|traces\.db(-wal|-shm)?|\.sweep|limits\.jsonl|budgets(/sent\.json)?|programs(/c[a-z]+-hook\.[a-z]+)?|` +
 	`spool(/\.?[a-z.-]+|/(cline|claude-code)(/[0-9a-f]{32}(/[a-z.-]+)?)?)?)$`)
 
 // untouched holds a world to the rule: what is around the state folder is as it

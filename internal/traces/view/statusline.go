@@ -54,6 +54,8 @@ type Spent struct {
 	Session, Recent []store.Summary
 	// Blocks are sums ByBlock over the tasks since BlocksFrom.
 	Blocks Sums
+	// Budget is what is used of the user's fullest budget, empty for none.
+	Budget []string
 }
 
 // statusPast is how far back windows are counted at most.
@@ -124,7 +126,7 @@ func StatusLine(in *StatusInput, s *Spent, now time.Time) (parts []string) {
 		}
 		add("today", today)
 	}
-	return append(parts, window(in, s, runs, now)...)
+	return append(append(parts, window(in, s, runs, now)...), s.Budget...)
 }
 
 // window says what the window of five hours cost, what is used of it and of that of seven days, and

@@ -134,7 +134,7 @@ export function SearchView() {
   );
 }
 
-type Usages = { totals: Totals; groups: Record<"day" | "model" | "project" | "agent" | "tool" | "hook", Group[]> };
+type Usages = { totals: Totals; budgets?: { text: string }[]; groups: Record<"day" | "model" | "project" | "agent" | "tool" | "hook", Group[]> };
 
 export function CostView() {
   const query = filtersOf(useRoute().query);
@@ -164,6 +164,7 @@ export function CostView() {
     <div class="page wide">
       <h1 class="hidden">Cost</h1>
       <Sum totals={data.totals} />
+      {data.budgets?.map((b) => <p class="note">{b.text}</p>)}
       {old && <p class="note before">{query.get("when") === "today" ? "Yesterday up to this hour" : "The period before"}: {plural(old.totals.tasks, "task")}, {dollars(money(old.totals))}{change !== undefined && <>; now <b>{change > 2 ? `${tenths(change + 1)} times as much` : `${Math.abs(Math.round(change * 100))} % ${change < 0 ? "less" : "more"}`}</b></>}.</p>}
       <Filters query={query} compare />
       <Alert error={error} />
@@ -179,7 +180,7 @@ export function CostView() {
           {work?.repository.some((g) => g.key) && <Groups title="Repositories" one="repository" groups={dearest(work.repository)} columns={spent} name={(g) => <span class="name" title={g.key}>{place(g.key) || "(not known)"}</span>} meter />}
           {work?.branch.some((g) => g.key) && <Groups title="Branches" one="branch" groups={dearest(work.branch)} columns={spent} name={(g) => <><span class="name" title={g.key}>{g.key || "(not known)"}</span>{g.repository && <small class="name" title={g.repository}>{place(g.repository)}</small>}</>} meter />}
           {work?.pr.some((g) => g.key) && <Groups title="Pull requests" one="pull request" groups={dearest(work.pr)} columns={spent} name={picks("pr", (k) => k || "(not known)")} meter />}
-          {work?.skill.some((g) => g.key) && <Groups title="Skills" one="skill" note="Cost from its load to the task's end, for the skill loaded last. Added: the growth of the next request, where the load was the only call." groups={dearest(work.skill)} columns={[columns.tasks, ["loads", "less", (g) => g.toolCalls || ""], columns.added, ...spent.slice(1)]} name={(g) => <span class="name" title={g.key}>{g.key || "(no skill)"}</span>} meter />}
+          {work?.skill.some((g) => g.key) && <Groups title="Skills" one="skill" note="Cost from the load to the task's end, for the skill loaded last. Added: the growth of the next request, where the load was alone." groups={dearest(work.skill)} columns={[columns.tasks, ["loads", "less", (g) => g.toolCalls || ""], columns.added, ...spent.slice(1)]} name={(g) => <span class="name" title={g.key}>{g.key || "(no skill)"}</span>} meter />}
           {work && <Groups title="Subagents" one="subagent" groups={dearest(work.subagent)} columns={[columns.tasks, columns.added, ...spent.slice(1)]} name={(g) => <span class="name" title={g.key}>{g.key || "(not known)"}</span>} meter />}
           {work && <Groups title="MCP servers" one="server" groups={dearest(work.mcp)} columns={[columns.tasks, columns.calls, columns.failed, columns.added, columns.cost]} name={(g) => <Link to={"/calls?tool=" + encodeURIComponent(g.value)} class="name">{g.key}</Link>} meter />}
         </div>
