@@ -29,19 +29,25 @@ func (k CallKey) Keys() []CallKey {
 // with its id, tool and input, else, as a hook may have changed the input, to the newest with
 // its id and tool. Without an id it belongs to the oldest start with its tool and input: an
 // agent may announce all calls of a reply before it makes the first.
+//
+// Calls that have ended take no memory, but for those between two that have not.
 type OpenCalls[C any] struct{ by map[CallKey][]*openCall[C] }
 
 type openCall[C any] struct {
+	key   CallKey
 	call  C
 	ended bool
 }
+
+// Any reports whether a call has not ended.
+func (o *OpenCalls[C]) Any() bool { return len(o.by) > 0 }
 
 // Start adds a call that has begun.
 func (o *OpenCalls[C]) Start(k CallKey, call C) {
 	if o.by == nil {
 		o.by = make(map[CallKey][]*openCall[C])
 	}
-	c := &openCall[C]{call: call}
+	c := &openCall[C]{key: k, call: call}
 	for _, key := range k.Keys() {
 		o.by[key] = append(o.by[key], c)
 	}
@@ -60,6 +66,9 @@ func (o *OpenCalls[C]) End(k CallKey) (call C, ok bool) {
 			c = list[0]
 		}
 		c.ended = true
+		for _, key := range c.key.Keys() {
+			o.open(key)
+		}
 		return c.call, true
 	}
 	return call, false
@@ -76,15 +85,16 @@ func (o *OpenCalls[C]) Newest(id string) (call C, ok bool) {
 
 // open drops calls that have ended from both ends of a list.
 func (o *OpenCalls[C]) open(k CallKey) []*openCall[C] {
-	list, known := o.by[k]
-	if !known {
-		return nil
-	}
+	list := o.by[k]
 	for len(list) > 0 && list[0].ended {
 		list = list[1:]
 	}
 	for len(list) > 0 && list[len(list)-1].ended {
 		list = list[:len(list)-1]
+	}
+	if len(list) == 0 {
+		delete(o.by, k)
+		return nil
 	}
 	o.by[k] = list
 	return list

@@ -1,6 +1,7 @@
 package hook_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -39,6 +40,9 @@ func TestEndsFindTheirStarts(t *testing.T) {
 			if got != c.want[i] {
 				t.Errorf("%s: end %d is of call %d, want %d", name, i, got, c.want[i])
 			}
+		}
+		if ended := !slices.Contains(c.want, none) && len(c.want) == len(c.starts); open.Any() == ended {
+			t.Errorf("%s: a call has not ended: %v, want %v", name, !ended, ended)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -17,13 +16,16 @@ type actor struct {
 	id, name string
 	// place is that among the run's agents, span its span. An agent without a place is of
 	// another run.
-	place int
+	place int32
 	span  trace.SpanID
 	items []*item
 	// agent is a subagent as the hooks report it or, if it is unnamed, as the host's files
 	// do.
 	agent   *agent
 	unnamed bool
+	// ended is a subagent's end, nil if it is not known, and end when its span ends.
+	ended *item
+	end   time.Time
 	// requests are those that it made, calls those among its events, made those that it
 	// made: hooks may not say who did.
 	requests    []*hook.Request
@@ -80,7 +82,7 @@ func (a *actor) last() *hook.Request {
 func (j *joined) findAgents(t *results) {
 	add := func(id string, span trace.SpanID, of *agent) *actor {
 		a := j.actor(id)
-		a.place, a.span, a.agent = len(j.agents), span, of
+		a.place, a.span, a.agent = int32(len(j.agents)), span, of //nolint:gosec // A run has fewer.
 		if j.agents = append(j.agents, a); of != nil {
 			a.name, a.items = cmp.Or(of.kind, unnamedAgent), of.items
 		}
@@ -119,7 +121,7 @@ func (j *joined) startAgents(t *results) {
 	started := starters{make(map[string]*call), make(map[string][]*call)}
 	for _, a := range j.agents {
 		for i, c := range a.calls {
-			c.list, c.place = a.place, i
+			c.list, c.place = a.place, int32(i) //nolint:gosec // A run has fewer.
 			started.calls[c.id()] = append(started.calls[c.id()], c)
 			if started.agents[c.started()] == nil {
 				started.agents[c.started()] = c
@@ -247,5 +249,6 @@ func (j *joined) planAgent(a *actor, parent trace.SpanID, call *call, t *results
 			end = call.end.Time()
 		}
 	}
-	j.plan(a.span, parent, start, end, func() *tracepb.Span { return j.agentMessage(a, ended, end) })
+	a.ended, a.end = ended, end
+	j.plan(a.span, parent, start, end, a)
 }

@@ -16,15 +16,15 @@ import (
 
 // keyOf is by what the call of an event is known.
 func keyOf(it *item) hook.CallKey {
-	return hook.CallKey{ID: it.Tool.ID, Name: it.Tool.Name, Input: it.input}
+	return hook.CallKey{ID: it.Tool.ID, Name: it.Tool.Name, Input: it.Tool.input}
 }
 
 // pairing finds the calls of one agent among its hooks' events.
 type pairing struct {
 	calls []*call
 	open  hook.OpenCalls[*call]
-	// ended are the latest calls by the keys of their ends.
-	ended map[hook.CallKey]*call
+	// failed are the calls whose latest ends, by the keys of these, are failures.
+	failed map[hook.CallKey]*call
 	// unasked are the calls of each tool that may still be asked about, questions the
 	// newest questions by their hashes.
 	unasked   map[string][]*call
@@ -34,7 +34,7 @@ type pairing struct {
 // pair finds the calls of one agent, in the order of their first events.
 func pair(items []*item) []*call {
 	p := &pairing{
-		ended: make(map[hook.CallKey]*call), unasked: make(map[string][]*call), questions: make(map[uint64]*item),
+		failed: make(map[hook.CallKey]*call), unasked: make(map[string][]*call), questions: make(map[uint64]*item),
 	}
 	for i, it := range items {
 		if it.Tool == nil {
@@ -61,21 +61,18 @@ func pair(items []*item) []*call {
 func (p *pairing) end(it *item) {
 	k := keyOf(it)
 	c, begun := p.open.End(k)
-	if before := p.ended[k]; !begun && k.ID != "" && before != nil && before.echoes(it) {
-		before.echo = it
+	if before := p.failed[k]; !begun && before != nil && before.echo == nil && it.end.Status == hook.ToolOK {
+		before.echo = it // Claude Code runs an organisation's hooks for a failure and for a success
 		return
 	}
 	if !begun {
 		c = &call{}
 		p.calls = append(p.calls, c)
 	}
-	c.post, p.ended[k] = it, c
-}
-
-// echoes reports that a success is that of the call, whose failure was reported before:
-// Claude Code runs an organisation's hooks for both.
-func (c *call) echoes(it *item) bool {
-	return c.echo == nil && c.post.Tool.Status.Failed() && it.Tool.Status == hook.ToolOK
+	c.post = it
+	if delete(p.failed, k); k.ID != "" && it.end.Status.Failed() {
+		p.failed[k] = c
+	}
 }
 
 // ask notes a question about a call. With an id only that is certain: the question may name
@@ -90,7 +87,7 @@ func (p *pairing) ask(it *item) {
 	open := slices.DeleteFunc(p.unasked[name], func(c *call) bool { return c.post != nil || c.asked != nil })
 	p.unasked[name] = open
 	var c *call
-	switch i := slices.IndexFunc(open, func(c *call) bool { return it.input == c.pre.input }); {
+	switch i := slices.IndexFunc(open, func(c *call) bool { return it.Tool.input == c.pre.Tool.input }); {
 	case it.Tool.ID != "":
 		c, _ = p.open.Newest(it.Tool.ID)
 	case i >= 0:
@@ -355,7 +352,7 @@ func (c *call) distance(end *item) instant {
 	if apart < 0 {
 		apart = -apart
 	}
-	if s := c.result.Status; s != hook.ToolUnknown && end.Tool.Status != hook.ToolUnknown && s.Failed() != end.Tool.Status.Failed() {
+	if s := c.result.Status; s != hook.ToolUnknown && end.end.Status != hook.ToolUnknown && s.Failed() != end.end.Status.Failed() {
 		apart += always / 4
 	}
 	return apart

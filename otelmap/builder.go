@@ -39,9 +39,12 @@ type Builder struct {
 	// maxStored and epoch follow the clock in the order of the log.
 	maxStored time.Time
 	epoch     int32
-	// inputs are the newest tool inputs and their previews: the end of a call
-	// repeats the input of its start.
-	inputs [8]struct{ input, preview string }
+	// inputs are the newest tool inputs with what is kept of them: the end of a call repeats
+	// the input of its start.
+	inputs [8]struct {
+		input string
+		tool  *toolEvent
+	}
 	// begun is the offset of the newest prompt: the end of a session before it is not
 	// that of the process after it.
 	begun int64
@@ -168,6 +171,9 @@ func (b *Builder) Add(e hook.Event) {
 		}
 	}
 }
+
+// Seal frees what finds the copies of events: Add must not be called again.
+func (b *Builder) Seal() { b.seen = nil }
 
 // Unknown returns how many events no decoder understood.
 func (b *Builder) Unknown() int { return b.unknown }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/trace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap/spanid"
@@ -23,22 +22,22 @@ type call struct {
 	echo *item
 	// asked is the host's question whether the call may run.
 	asked *item
-	// result is the call's result in the host's files. used is the same if the events lack the
-	// end, its text or its status. named reports that the events give the call no id and that
-	// the result names it.
-	result, used *hook.ToolResult
-	named        bool
-	span         trace.SpanID
+	// result is the call's result in the host's files.
+	result *hook.ToolResult
+	span   trace.SpanID
 	// start and end bound the execution.
 	start, end instant
+	// within is the call of a script that made this one, nested how many such calls are known.
+	within *call
+	nested int32
+	// list is the place of the agent that has its events, place that among the agent's calls.
+	list, place int32
+	// used reports that the result counts, as the events lack the end, its text or its status,
+	// named that the events give the call no id and that the result names it.
+	used, named bool
 	// unreported says that only the host's files have the call.
 	unreported bool
 	fate       fate
-	// within is the call of a script that made this one, nested how many such calls are known.
-	within *call
-	nested int
-	// list is the place of the agent that has its events, place that among the agent's calls.
-	list, place int
 }
 
 // event returns the event that has the most to say about the call.
@@ -56,8 +55,8 @@ func (c *call) madeAt() instant {
 	switch {
 	case c.pre != nil:
 		return c.pre.at()
-	case !c.post.Tool.Started.IsZero():
-		return instantOf(c.post.Tool.Started)
+	case !c.post.end.Started.IsZero():
+		return instantOf(c.post.end.Started)
 	}
 	return c.post.at()
 }
@@ -78,7 +77,7 @@ func (c *call) started() string {
 	if c.post == nil {
 		return ""
 	}
-	return c.post.Tool.Agent
+	return c.post.end.Agent
 }
 
 // id is the call's id, empty if neither the hooks nor the files have one.
@@ -92,6 +91,7 @@ func (c *call) id() string {
 // joinCalls finds the calls among an agent's events, how they ended and who made them.
 func (j *joined) joinCalls(a *actor, t *results) {
 	a.calls = t.assign(a.items, a.id)
+	j.planned = slices.Grow(j.planned, len(a.calls)+1)
 	seen := make(map[string]int)
 	for _, c := range a.calls {
 		c.span = j.run.ID.spanID("tool", c.identify(a.id, seen))
@@ -108,7 +108,7 @@ func (j *joined) joinCalls(a *actor, t *results) {
 		case !parent.IsValid():
 			parent = a.span // the agent that made it is of another run
 		}
-		j.plan(c.span, parent, c.start.Time(), c.end.Time(), func() *tracepb.Span { return j.toolMessage(c) })
+		j.plan(c.span, parent, c.start.Time(), c.end.Time(), c)
 		if c.script() {
 			continue // its calls count
 		}
@@ -147,7 +147,7 @@ func (j *joined) nest(calls []*call) {
 			if s.end >= c.start {
 				c.within = s
 				s.nested++
-				if c.post == nil && c.used == nil && s.post != nil && !j.open {
+				if c.post == nil && !c.used && s.post != nil && !j.open {
 					c.end = min(c.end, s.end) // it was denied, or never ran
 				}
 				break
@@ -180,8 +180,8 @@ func (j *joined) toolTimes(c *call) {
 		if c.next != nil && !j.turns() {
 			c.end = c.next.at()
 		}
-	case !c.post.Tool.Started.IsZero():
-		c.start, c.end = instantOf(c.post.Tool.Started), instantOf(c.post.Tool.Ended)
+	case !c.post.end.Started.IsZero():
+		c.start, c.end = instantOf(c.post.end.Started), instantOf(c.post.end.Ended)
 		if c.end == never {
 			c.end = c.post.at()
 		}
@@ -189,6 +189,6 @@ func (j *joined) toolTimes(c *call) {
 		c.start, c.end = c.pre.at(), c.post.at()
 	default:
 		c.end = c.post.at()
-		c.start = instantOf(c.end.Time().Add(-max(0, c.post.Tool.Duration)))
+		c.start = instantOf(c.end.Time().Add(-max(0, c.post.end.Duration)))
 	}
 }

@@ -77,6 +77,9 @@ func (j *joined) lostEvents() int {
 // whose other calls hooks reported: there are tools that no hook is run for. Where hooks
 // report calls without ids, it is not known which those are.
 func (j *joined) unreported(t *results) (n int) {
+	if len(t.of[""]) == 0 {
+		return 0
+	}
 	known := make(map[*hook.ToolResult]bool)
 	for _, c := range j.agents[0].made {
 		known[c.result] = !c.unreported

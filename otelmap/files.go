@@ -53,7 +53,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		}
 		return s
 	}
-	p := b.places(tr.Prompts)
+	p := b.places(tr)
 	for i := range tr.Requests {
 		run, c := p.call(&tr.Requests[i])
 		for _, id := range c.ToolCallIDs {
@@ -185,12 +185,12 @@ type asking struct {
 // at is when the request ended.
 func (a asking) at() time.Time { return a.end.Time() }
 
-func (b *Builder) places(prompts []hook.Prompt) *places {
+func (b *Builder) places(tr *hook.Transcript) *places {
 	p := &places{
 		turns: make(map[string]*timeline), agents: make(map[string]*timeline), since: make(map[*Run]instant),
 		reported: make(map[callKey]*Run), asked: make(map[callKey][]asking), elsewhere: make(map[string]bool),
 	}
-	ends := make(map[string]instant)
+	prompts, ends := tr.Prompts, make(map[string]instant)
 	for _, id := range b.carry.Agents {
 		p.elsewhere[id] = true
 		if until, known := b.carry.Until[id]; known {
@@ -206,12 +206,16 @@ func (b *Builder) places(prompts []hook.Prompt) *places {
 		} else {
 			add(p.turns, r.turn, stretch{run: r, from: b.since(r, prompts), to: always})
 		}
-		p.report("", r, r.items)
+		if len(tr.ToolResults) > 0 {
+			p.report("", r, r.items)
+		}
 		for id, a := range r.agents {
 			s := stretch{run: r}
 			s.from, s.to = a.within()
 			add(p.agents, id, s)
-			p.report(id, r, a.items)
+			if len(tr.ToolResults) > 0 {
+				p.report(id, r, a.items)
+			}
 		}
 	}
 	p.all.sort()

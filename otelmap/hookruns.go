@@ -192,7 +192,7 @@ func (j *joined) hookEvents(it *item) []*tracepb.Span_Event {
 // too late, and the trace must show that. Most hosts never report the end of a denied call,
 // because they stop the run.
 func (j *joined) denial(c *call) *hook.Event {
-	if c.pre == nil || c.post != nil && !c.post.Tool.Status.Failed() {
+	if c.pre == nil || c.post != nil && !c.post.end.Status.Failed() {
 		return nil
 	}
 	if rec := j.ran[c.pre]; rec != nil && rec.Answer.Denies() {

@@ -24,12 +24,12 @@ type item struct {
 	time, stored instant
 	Offset       int64
 	Hash         uint64
-	Tool         *toolEvent
+	// Tool is the call that the event is about, nil if it is about none, end what only its
+	// end has.
+	Tool *toolEvent
+	end  *toolResult
 	// last is the offset of the event's last copy in the log.
 	last int64
-	// input is the hash of the whole tool input, which pairs the two ends of a
-	// call after the text itself has been cut.
-	input uint64
 }
 
 // facts are what many events of a session have in common. Equal ones are shared.
@@ -79,15 +79,18 @@ func (i instant) Time() time.Time {
 	return time.Unix(0, int64(i)).UTC()
 }
 
-// toolEvent is one end of a tool call. Its fields are those of hook.Tool.
+// toolEvent is what the two ends of a tool call have in common, which mostly share it. Its
+// fields are those of hook.Tool. It never changes.
 type toolEvent struct {
 	ID, Name, Input string
 	// path is what inputPath returns, whether or not texts are captured.
 	path string
-	*toolResult
+	// input is the hash of the whole input, which pairs the two ends after the text itself
+	// has been cut.
+	input uint64
 }
 
-// toolResult is what only the end of a call has. It is never nil and never changes.
+// toolResult is what only the end of a call has. It is not nil with a tool and never changes.
 type toolResult struct {
 	Status   hook.ToolStatus
 	Output   string
@@ -282,7 +285,6 @@ func (b *Builder) clean(e hook.Event) *item {
 	}
 	if e.Tool != nil {
 		t := e.Tool
-		it.input = maphash.String(b.seed, t.Input)
 		cut := o.text
 		if t.Status.Failed() {
 			cut = o.failure
@@ -300,7 +302,7 @@ func (b *Builder) clean(e hook.Event) *item {
 		if e.Kind == hook.KindToolStart {
 			b.start = shared
 		}
-		it.Tool = &toolEvent{t.ID, b.name(t.Name), b.arguments(t.Input, it.input), b.name(inputPath(t.Input)), shared}
+		it.Tool, it.end = b.toolEvent(t), shared
 	}
 	return it
 }
@@ -340,17 +342,25 @@ func (b *Builder) name(tool string) string {
 // longInput is the size in bytes from which an input is not remembered.
 const longInput = 16 << 10
 
-// arguments is Options.arguments with a memory.
-func (b *Builder) arguments(input string, hash uint64) string {
-	seen := &b.inputs[hash%uint64(len(b.inputs))]
-	if seen.input == input {
-		return seen.preview
+// toolEvent returns what an event says about a call, that of the call's other end if they
+// say the same.
+func (b *Builder) toolEvent(t *hook.Tool) *toolEvent {
+	e := toolEvent{ID: t.ID, Name: b.name(t.Name), input: maphash.String(b.seed, t.Input)}
+	newest := &b.inputs[e.input%uint64(len(b.inputs))]
+	if with := newest.tool; with != nil && with.input == e.input && newest.input == t.Input {
+		e.Input, e.path = with.Input, with.path
+	} else {
+		e.Input, e.path = b.opts.arguments(t.Input), strings.Clone(inputPath(t.Input)) // a part of a long text
 	}
-	out := b.opts.arguments(input)
-	if len(input) < longInput {
-		seen.input, seen.preview = input, out
+	if newest.tool == nil || *newest.tool != e {
+		kept := e // e itself stays off the heap
+		newest.tool = &kept
 	}
-	return out
+	newest.input = ""
+	if len(t.Input) < longInput {
+		newest.input = t.Input
+	}
+	return newest.tool
 }
 
 // ranks orders events of one instant: what belongs to the run that is open

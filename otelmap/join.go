@@ -48,7 +48,7 @@ type joined struct {
 	// evidence says how much of the run is known, missing what is not.
 	evidence, missing string
 	// planned are the run's spans, the root first.
-	planned []*planned
+	planned []planned
 }
 
 // join joins a run, which is still open if now is set, with what the host's files hold of it.
@@ -74,11 +74,11 @@ func (b *Builder) join(r *Run, tr *hook.Transcript, now time.Time) *joined {
 	j.chats()
 	j.cover()
 	j.evidence, j.missing = j.known(tr == nil, results)
-	slices.SortStableFunc(j.planned, func(x, y *planned) int {
+	slices.SortStableFunc(j.planned, func(x, y planned) int {
 		return cmp.Or(cmp.Compare(x.start, y.start), cmp.Compare(y.end, x.end), bytes.Compare(x.id[:], y.id[:]))
 	})
 	parent, _ := r.parent(&b.opts)
-	root := &planned{id: j.root.SpanID(), parent: parent.SpanID(), start: otlp.UnixNano(j.start), end: otlp.UnixNano(j.end), build: j.rootMessage}
+	root := planned{id: j.root.SpanID(), parent: parent.SpanID(), start: otlp.UnixNano(j.start), end: otlp.UnixNano(j.end), of: j.agents[0]}
 	j.planned = slices.Insert(j.planned, 0, root)
 	return j
 }
@@ -176,13 +176,28 @@ type planned struct {
 	start, end uint64
 	// clamped reports that the end was before the start.
 	clamped bool
-	// build returns the span without its ids and times.
-	build func() *tracepb.Span
+	// of is what the span is of: an *actor, a *call or an *exchange.
+	of any
 }
 
-// plan adds a span. An end before the start is moved to the start.
-func (j *joined) plan(id, parent trace.SpanID, start, end time.Time, build func() *tracepb.Span) {
-	p := &planned{id: id, parent: parent, start: otlp.UnixNano(start), end: otlp.UnixNano(end), build: build}
+// message returns the span without its ids and times.
+func (j *joined) message(p *planned) *tracepb.Span {
+	switch of := p.of.(type) {
+	case *call:
+		return j.toolMessage(of)
+	case *exchange:
+		return j.chatMessage(of)
+	case *actor:
+		if of.id != "" {
+			return j.agentMessage(of)
+		}
+	}
+	return j.rootMessage()
+}
+
+// plan adds the span of what it is of. An end before the start is moved to the start.
+func (j *joined) plan(id, parent trace.SpanID, start, end time.Time, of any) {
+	p := planned{id: id, parent: parent, start: otlp.UnixNano(start), end: otlp.UnixNano(end), of: of}
 	if p.clamped = p.end < p.start; p.clamped {
 		p.end = p.start
 	}
@@ -193,18 +208,24 @@ func (j *joined) plan(id, parent trace.SpanID, start, end time.Time, build func(
 // took longer than the idle timeout, its end opens a run and its start lies
 // before that run.
 func (j *joined) cover() {
-	at := make(map[trace.SpanID]*planned, len(j.planned))
+	parents := make(map[trace.SpanID]*planned) // fewer than there are spans
 	for _, p := range j.planned {
-		at[p.id] = p
+		parents[p.parent] = nil
 	}
-	for _, p := range j.planned {
+	for i := range j.planned {
+		if _, is := parents[j.planned[i].id]; is {
+			parents[j.planned[i].id] = &j.planned[i]
+		}
+	}
+	for i := range j.planned {
+		p := &j.planned[i]
 		if start := otlp.Time(p.start); start.Before(j.start) {
 			j.start = start
 		}
-		parent := at[p.parent]
+		parent := parents[p.parent]
 		for parent != nil && p.start < parent.start {
 			parent.start = p.start
-			p, parent = parent, at[parent.parent]
+			p, parent = parent, parents[parent.parent]
 		}
 	}
 }

@@ -52,7 +52,7 @@ func TestReleasedRunIsNotHeld(t *testing.T) {
 	begin := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
 	const n = 5
 	at := func(i int) time.Time { return begin.Add(time.Duration(i) * time.Minute) }
-	session := func() (*Builder, []*Run, *hook.Transcript, []weak.Pointer[toolEvent]) {
+	session := func() (*Builder, []*Run, *hook.Transcript, []weak.Pointer[item]) {
 		b, tr := NewBuilder("claude-code", "s", Options{Agent: turnAgent}, Carry{}), &hook.Transcript{Session: "s"}
 		for i := range n {
 			turn, call := fmt.Sprint("t", i), &hook.Tool{ID: fmt.Sprint("c", i), Name: "Bash", Input: `{"command":"make"}`}
@@ -63,10 +63,10 @@ func TestReleasedRunIsNotHeld(t *testing.T) {
 				b.Add(e)
 			}
 		}
-		var events []weak.Pointer[toolEvent]
+		var events []weak.Pointer[item]
 		for _, it := range b.items {
 			if it.Tool != nil {
-				events = append(events, weak.Make(it.Tool))
+				events = append(events, weak.Make(it))
 			}
 		}
 		return b, b.Runs(at(n)), tr, events
@@ -89,6 +89,41 @@ func TestReleasedRunIsNotHeld(t *testing.T) {
 		if want := n - i - 1; held != 2*want || len(kept) != want {
 			t.Errorf("%d events and %d results in memory after run %d, want %d and %d", held, len(kept), i, 2*want, want)
 		}
+	}
+	runtime.KeepAlive(b)
+}
+
+// TestLongRunTakesLittleMemory weighs what is in memory of a run of which each call has an id and
+// the other texts of another, before its spans are written.
+func TestLongRunTakesLittleMemory(t *testing.T) {
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	begin := time.Date(2026, 3, 4, 10, 0, 0, 0, time.UTC)
+	before := held()
+	b := NewBuilder("claude-code", "s", Options{Agent: turnAgent}, Carry{})
+	b.Add(hook.Event{Kind: hook.KindPrompt, Turn: "t", Prompt: "go", StoredAt: begin, Offset: 1})
+	const n = 20_000
+	for i := range n {
+		for k, kind := range []hook.Kind{hook.KindToolStart, hook.KindToolEnd} {
+			b.Add(hook.Event{Kind: kind, Turn: "t", StoredAt: begin.Add(time.Duration(i)), Offset: int64(2 + 2*i + k), Tool: &hook.Tool{ID: fmt.Sprint("call", i), Name: "Bash", Input: `{"command":"make"}`}})
+		}
+	}
+	r := b.Runs(begin)[0]
+	b.Seal()
+	spans := b.Batches(r, nil)
+	each := (held() - before) / n
+	t.Logf("%d bytes for a call", each)
+	if each > 480 {
+		t.Errorf("%d bytes for each call, want at most 480", each)
+	}
+	runtime.KeepAlive(spans)
+	before = held()
+	if r.Complete() || held() > before+1<<20 {
+		t.Error("the run is complete without an end, or the question takes memory")
 	}
 	runtime.KeepAlive(b)
 }

@@ -261,13 +261,13 @@ func (j *joined) output(x *exchange, finish string) string {
 func (j *joined) callTexts(c *call) (arguments, result, message string) {
 	arguments = c.tool().Input
 	if c.post != nil {
-		result, message = c.post.Tool.Output, c.post.Tool.Error
+		result, message = c.post.end.Output, c.post.end.Error
 	}
 	own := fates[c.fate].message
 	if c.fate == fateHook {
 		answer := j.ran[c.pre].Answer
 		arguments, own = c.pre.Tool.Input, deniedBy(answer.By, answer.Reason) // the other end may have a replacement
-	} else if r := c.used; r != nil && result == "" {
+	} else if r := c.result; c.used && result == "" {
 		cut := j.opts.text
 		if r.Status.Failed() {
 			cut = j.opts.failure

@@ -56,21 +56,19 @@ func (j *joined) decide(c *call) {
 		}
 		return
 	}
-	if c.named || c.post == nil || c.post.Tool.Status == hook.ToolUnknown || c.post.Tool.Output == "" && j.opts.Capture != CaptureNone {
-		c.used = c.result
-	}
-	r, status := c.used, hook.ToolOK
+	c.used = c.result != nil && (c.named || c.post == nil || c.post.end.Status == hook.ToolUnknown || c.post.end.Output == "" && j.opts.Capture != CaptureNone)
+	r, status := c.result, hook.ToolOK
 	if c.post != nil {
-		status = c.post.Tool.Status
+		status = c.post.end.Status
 	}
-	if r != nil && (c.post == nil || !status.Failed() && r.Status != hook.ToolUnknown) {
+	if c.used && (c.post == nil || !status.Failed() && r.Status != hook.ToolUnknown) {
 		status = r.Status
 	}
 	c.fate = fate(status)
 	switch {
 	case c.post != nil:
 		return
-	case r == nil:
+	case !c.used:
 		c.fate = j.unfinished(c)
 		return
 	// Files may have one refusal for a call that was interrupted and for one that the user

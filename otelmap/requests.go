@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap/spanid"
 )
@@ -137,7 +135,7 @@ func (j *joined) chat(c *hook.Request, key string) *exchange {
 	}
 	start, end := j.chatTimes(c)
 	x := &exchange{Request: c, start: start, end: latest(start, end)}
-	j.plan(j.run.ID.spanID("chat", key), parent, start, end, func() *tracepb.Span { return j.chatMessage(x) })
+	j.plan(j.run.ID.spanID("chat", key), parent, start, end, x)
 	return x
 }
 

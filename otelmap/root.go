@@ -89,7 +89,8 @@ func (j *joined) rootMessage() *tracepb.Span {
 }
 
 // agentMessage is the span of a subagent.
-func (j *joined) agentMessage(a *actor, ended *item, end time.Time) *tracepb.Span {
+func (j *joined) agentMessage(a *actor) *tracepb.Span {
+	ended := a.ended
 	at := texts(
 		KeyOperation, OpInvokeAgent,
 		KeyAgentName, a.name,
@@ -114,11 +115,11 @@ func (j *joined) agentMessage(a *actor, ended *item, end time.Time) *tracepb.Spa
 	switch {
 	case ended == nil && j.open && a.agent.gone == never:
 	case ended == nil && a.agent.stopped:
-		fail(s, ErrorAbandoned, messageStopped, end)
+		fail(s, ErrorAbandoned, messageStopped, a.end)
 	case ended == nil:
-		fail(s, ErrorAbandoned, messageAgentOpen, end)
+		fail(s, ErrorAbandoned, messageAgentOpen, a.end)
 	case ended.Kind == hook.KindRunError, ended.Kind == hook.KindRequestError:
-		fail(s, cmp.Or(class(ended.ErrorType), ErrorRun), ended.Message, end)
+		fail(s, cmp.Or(class(ended.ErrorType), ErrorRun), ended.Message, a.end)
 	}
 	return s
 }

@@ -153,7 +153,16 @@ func (r *Run) Complete() bool {
 		return false
 	}
 	unfinished := func(items []*item) bool {
-		return slices.ContainsFunc(pair(items), func(c *call) bool { return c.post == nil })
+		var open hook.OpenCalls[*item]
+		for _, it := range items {
+			switch it.Kind {
+			case hook.KindToolStart:
+				open.Start(keyOf(it), it)
+			case hook.KindToolEnd:
+				open.End(keyOf(it))
+			}
+		}
+		return open.Any()
 	}
 	for _, a := range r.agents {
 		if unfinished(a.items) {

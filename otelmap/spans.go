@@ -22,7 +22,7 @@ import (
 // span returns the span's message. Its ids are copies: a slice of the plan's would keep the
 // whole mapping and the transcript in memory as long as the span.
 func (j *joined) span(p *planned) *tracepb.Span {
-	s := p.build()
+	s := j.message(p)
 	ids := &struct {
 		trace      trace.TraceID
 		id, parent trace.SpanID
@@ -72,8 +72,8 @@ func (j *joined) spans() func(size int) iter.Seq[*tracepb.ResourceSpans] {
 			same := make(repeated)
 			for batch := range slices.Chunk(j.planned, size) {
 				spans := make([]*tracepb.Span, len(batch))
-				for i, p := range batch {
-					spans[i] = j.span(p)
+				for i := range batch {
+					spans[i] = j.span(&batch[i])
 					same.share(spans[i].Attributes)
 				}
 				if !yield(&tracepb.ResourceSpans{

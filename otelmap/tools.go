@@ -39,8 +39,8 @@ func (j *joined) toolMessage(c *call) *tracepb.Span {
 		shown = "" // what a failed call returned is no result
 	}
 	a.texts(KeyToolResult, shown, KeyToolOutcome, fates[c.fate].outcome)
-	if c.post != nil && t.Duration >= 0 {
-		a.num(KeyHostDuration, t.Duration.Milliseconds())
+	if c.post != nil && c.post.end.Duration >= 0 {
+		a.num(KeyHostDuration, c.post.end.Duration.Milliseconds())
 	}
 	if c.post != nil && len(j.commits[c.post.Hash]) > 0 {
 		a = append(a, otlp.Strings(KeyCommits, j.commits[c.post.Hash]))

@@ -123,7 +123,7 @@ func (r *Run) stopAgents(by *item) {
 	background := make(map[string]bool)
 	for it := range r.all {
 		if it.Kind == hook.KindToolEnd && it.Tool != nil {
-			background[it.Tool.Agent] = true
+			background[it.end.Agent] = true
 		}
 	}
 	for id, a := range r.agents {

@@ -153,7 +153,7 @@ const defaultWindow = 4 << 20
 // delivers: enough for a run of 10^5 events. If more than longRun bytes of a log are read
 // at once, more may be needed.
 const (
-	MemoryLimit = 84 << 20
+	MemoryLimit = 70 << 20
 	longRun     = 256 << 20
 )
 

@@ -301,6 +301,9 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 	if len(due) > 0 {
 		p.locate(ctx, s, due, tr)
 	}
+	if len(due) > 0 {
+		p.builder.Seal()
+	}
 	for _, r := range due {
 		run := p.prepare(r, tr)
 		if run.batches == nil && len(due) <= mappedOnce {

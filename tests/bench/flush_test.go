@@ -134,8 +134,12 @@ func TestFlushBudgets(t *testing.T) {
 		"all kept":            {func([]*delivery, []*plain) {}, ""},
 		"a small one is slow": {func(rows []*delivery, _ []*plain) { rows[0].took *= 10 }, ""},
 		"large":               {func(rows []*delivery, _ []*plain) { rows[2].peak = 129 << 10 }, memory},
-		"stopped":             {func(rows []*delivery, _ []*plain) { rows[2].stopped = true }, memory},
-		"a slow exporter":     {func(_ []*delivery, plains []*plain) { plains[3].perSecond = 89_000 }, alone},
+		"one large task": {func(rows []*delivery, _ []*plain) {
+			rows[0].session = backlog.Session{Turns: 1, Turn: 100_000}
+			rows[0].peak = 107 << 10
+		}, "such a delivery to one destination takes at most 106 MiB"},
+		"stopped":         {func(rows []*delivery, _ []*plain) { rows[2].stopped = true }, memory},
+		"a slow exporter": {func(_ []*delivery, plains []*plain) { plains[3].perSecond = 89_000 }, alone},
 	} {
 		t.Run(name, func(t *testing.T) {
 			row := func(turns int, to string, took time.Duration) *delivery {
