@@ -78,7 +78,7 @@ before hookspan or from another machine.`,
 
 // gitBlame asks git for the commits of a file's lines.
 func gitBlame(ctx context.Context, file, line string) ([]view.Blamed, error) {
-	args := []string{"-C", filepath.Dir(file), "-c", "core.fsmonitor=false", "blame", "--porcelain"}
+	args := []string{"-C", filepath.Dir(file), "-c", "core.fsmonitor=false", "blame", "--no-textconv", "--porcelain"}
 	if line != "" {
 		args = append(args, "-L", line+","+line)
 	}

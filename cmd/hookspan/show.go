@@ -158,17 +158,22 @@ func (f *showFlags) wrong(cmd *cobra.Command, id string) error {
 	return nil
 }
 
+// fullCommit is how long the id of a commit is at least.
+const fullCommit = 40
+
 // named returns the id of the trace that the flags name, else id.
 func (f *showFlags) named(ctx context.Context, p *pipeline.Pipeline, id string) (string, error) {
 	if f.commit == "" {
 		return id, nil
 	}
-	made, err := p.Store.List(ctx, store.Filter{Commit: f.commit, Limit: 1})
-	if err == nil && len(made) == 0 {
-		err = hinted{fmt.Errorf("commit %s: no recorded call made it", f.commit), "hookspan blame FILE shows which lines are of recorded commits"}
-	}
-	if err != nil {
+	made, err := p.Store.List(ctx, store.Filter{Commit: f.commit, Limit: 2})
+	switch {
+	case err != nil:
 		return "", err
+	case len(made) == 0:
+		return "", hinted{fmt.Errorf("commit %s: no recorded call made it", f.commit), "hookspan blame FILE shows which lines are of recorded commits"}
+	case len(made) > 1 && len(f.commit) < fullCommit:
+		return "", hinted{fmt.Errorf("commit %s: several tasks made commits that begin so", f.commit), "give more digits, or see hookspan list --commit " + f.commit}
 	}
 	return made[0].TraceID, nil
 }

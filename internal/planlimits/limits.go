@@ -29,6 +29,8 @@ const (
 	keep, day = 365 * 24 * time.Hour, 24 * time.Hour
 	// maxSize is the largest size of the file, in bytes.
 	maxSize = 4 << 20
+	// maxEnd is how much of each end is read in the ordinary case, in bytes.
+	maxEnd  = 8 << 10
 	version = 1
 	// patience is how long another process that notes something is waited for.
 	patience = time.Second
@@ -72,7 +74,10 @@ func (f File) Note(host string, all []hook.Limit) error {
 }
 
 func (f File) note(ctx context.Context, host string, all []hook.Limit) error {
-	// Most of what agents say is there already. Others may hold the lock for long.
+	// Most of what agents say is there already, at the end. Others may hold the lock for long.
+	if len(all) > 0 && f.settled(f.ends(), host, all) {
+		return nil
+	}
 	text, err := f.read()
 	if err == nil && f.settled(text, host, all) {
 		return nil
@@ -120,6 +125,22 @@ func (f File) read() ([]byte, error) {
 		err = nil
 	}
 	return text, err
+}
+
+// ends returns the first and the last lines of a long file. It is empty for another file.
+func (f File) ends() (text []byte) {
+	file, info, err := regular.Open(f.Path, regular.Options{NoLink: true})
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }() // read only
+	var first, last [maxEnd]byte
+	_, err = file.ReadAt(first[:], 0)
+	_, err2 := file.ReadAt(last[:], info.Size()-maxEnd)
+	if errors.Join(err, err2) != nil {
+		return nil
+	}
+	return append(first[:bytes.LastIndexByte(first[:], '\n')+1], last[bytes.IndexByte(last[:], '\n')+1:]...)
 }
 
 // added returns the lines of limits from a time on that a text lacks.

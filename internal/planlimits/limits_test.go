@@ -1,7 +1,6 @@
 package planlimits
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -187,11 +186,8 @@ func TestChangesAreRemovedAfterAYear(t *testing.T) {
 
 func TestFileNeverExceedsItsSize(t *testing.T) {
 	f := file(t)
-	var b bytes.Buffer
-	for i := 0; b.Len() < maxSize-100; i++ {
-		_, _ = fmt.Fprintf(&b, `{"at":"2026-11-20T11:58:00Z","v":1,"agent":"a%d","minutes":300,"used":34,"resets":"2026-11-20T12:58:00Z"}`+"\n", i)
-	}
-	write(t, f, b.String())
+	full := long(maxSize - 100)
+	write(t, f, full)
 	note(t, f, "codex", said(0, 1), said(0, 2))
 	info, err := os.Stat(f.Path)
 	got, err2 := f.ByHost()
@@ -201,10 +197,55 @@ func TestFileNeverExceedsItsSize(t *testing.T) {
 	if !strings.HasPrefix(text(t, f), `{"at":`) {
 		t.Error("a line is cut")
 	}
-	write(t, f, b.String()+b.String())
+	write(t, f, full+full)
 	var refused *regular.Error
 	if err := f.Note("codex", []hook.Limit{said(0, 1)}); !errors.As(err, &refused) {
 		t.Errorf("a file that is too large gives %v", err)
+	}
+}
+
+// long is a text with the lines of a number of agents.
+func long(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		_, _ = fmt.Fprintf(&b, `{"at":"2026-11-20T11:58:00Z","v":1,"agent":"a%d","minutes":300,"used":34,"resets":"2026-11-20T12:58:00Z"}`+"\n", i)
+	}
+	return b.String()
+}
+
+// TestWhatIsAtTheEndIsReadThere has a line between the ends that is removed as soon as all is read.
+func TestWhatIsAtTheEndIsReadThere(t *testing.T) {
+	f := file(t)
+	write(t, f, long(2*maxEnd)+"no JSON\n"+long(2*maxEnd))
+	note(t, f, "codex", said(0, 1))
+	if got := text(t, f); strings.Contains(got, "no JSON") {
+		t.Error("a new line was added, and a damaged one kept")
+	}
+	write(t, f, long(2*maxEnd)+"no JSON\n"+long(2*maxEnd)+text(t, f))
+	before := text(t, f)
+	note(t, f, "codex", said(time.Second, 1))
+	if got := text(t, f); got != before {
+		t.Error("for a line that is there more than the ends was read")
+	}
+	note(t, f, "a0", said(2*time.Minute, 34)) // in the first lines
+	if got := text(t, f); got != before {
+		t.Error("a line of the beginning was added again")
+	}
+	note(t, f, "")
+	if got := text(t, f); strings.Contains(got, "no JSON") {
+		t.Error("the damaged line is there")
+	}
+}
+
+func BenchmarkNoteOfWhatIsThere(b *testing.B) {
+	f := File{Path: filepath.Join(b.TempDir(), "limits.jsonl"), Now: func() time.Time { return now }}
+	if err := errors.Join(os.WriteFile(f.Path, []byte(long(maxSize-200)), 0o600), f.Note("codex", []hook.Limit{said(0, 1)})); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := f.Note("codex", []hook.Limit{said(0, 1)}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -29,6 +29,14 @@ func copiesRows(agent string) bool {
 	return slices.ContainsFunc(copiers[:], func(prefix string) bool { return strings.HasPrefix(agent, prefix) })
 }
 
+// copiedBy returns the log of a conversation if an agent's file begins with a copy of it, else nil.
+func (l *fileLog) copiedBy(agent string) *fileLog {
+	if copiesRows(agent) {
+		return l
+	}
+	return nil
+}
+
 // head is what the beginning of a transcript says.
 type head struct {
 	path, name string

@@ -18,13 +18,7 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 		if b.Type != "tool_result" || b.ToolUseID == "" {
 			continue
 		}
-		agent := cmp.Or(l.agent, r.text("agentId"))
-		use, known := l.tools[b.ToolUseID]
-		if !known && l.of != nil {
-			if use, known = l.of.tools[b.ToolUseID]; known {
-				agent = use.agent // the conversation's own file may lack the result
-			}
-		}
+		use, agent, known := l.use(b.ToolUseID, cmp.Or(l.agent, r.text("agentId")))
 		if !known && (l.copied || l.agent == "" && !l.begun) {
 			continue // the call was made in the other session
 		}
@@ -73,6 +67,19 @@ func (l *fileLog) addResults(r *row, c transcript.Content) {
 	if l.lead(r) && len(c) > 0 {
 		l.b.ends.open = true
 	}
+}
+
+// use returns the call of a result in an agent's rows, and whose it is: the file of the conversation
+// that the rows begin with may lack the result.
+func (l *fileLog) use(id, agent string) (use toolUse, of string, known bool) {
+	use, known = l.tools[id]
+	if known || l.of == nil {
+		return use, agent, known
+	}
+	if use, known := l.of.tools[id]; known {
+		return use, use.agent, true
+	}
+	return use, agent, false
 }
 
 // addUnanswered adds the calls that have no result, of which another file or row may have

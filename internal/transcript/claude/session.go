@@ -85,10 +85,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	var lead *fileLog
 	readLog := func(agent string, paths ...string) *fileLog {
-		log := &fileLog{b: b, agent: agent, clock: transcript.Clock{Off: !q.Full}}
-		if copiesRows(agent) {
-			log.of = lead
-		}
+		log := &fileLog{b: b, agent: agent, of: lead.copiedBy(agent), clock: transcript.Clock{Off: !q.Full}}
 		if len(paths) > 1 {
 			log.rows = make(map[string]bool)
 		}

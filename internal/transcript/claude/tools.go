@@ -29,6 +29,8 @@ var denials = [...]string{
 	"PreToolUse:",
 	"Cannot write to ", // in plan mode
 	"Permission for this action was denied by the Claude Code auto mode classifier",
+	"No tools needed for suggestion",            // what the user may type next
+	"Tool use is not allowed during compaction", // which begins with the conversation's tools
 }
 
 // refusal begins the result of a call that the user refused, or that was

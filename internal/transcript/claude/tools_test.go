@@ -50,6 +50,8 @@ func TestClaudeToolStatus(t *testing.T) {
 		{"denied by a decision alone", "no", true, `"permissionDecision":{"decision":"reject"}`, false, "", hook.ToolDenied},
 		{"denied by the auto mode's classifier", "Permission for this action was denied by the Claude Code auto mode classifier. Reason: no", true, "", false, "", hook.ToolDenied},
 		{"not granted", "Claude requested permissions to write to x, but you haven't granted it yet.", true, "", false, "", hook.ToolDenied},
+		{"of an agent without tools", "No tools needed for suggestion", true, "", false, "", hook.ToolDenied},
+		{"of a compaction", "Tool use is not allowed during compaction", true, "", false, "", hook.ToolDenied},
 		{"of a kind to come", "no", true, `"toolDenialKind":"some-future-kind"`, false, "", hook.ToolDenied},
 		{"an accepted call's failure", "Exit code 1", true, `"permissionDecision":{"decision":"accept"}`, false, "", hook.ToolFailed},
 		{"a result that quotes a refusal", refused, false, "", false, "", hook.ToolOK},
