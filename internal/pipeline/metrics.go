@@ -3,13 +3,15 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/files/filelock"
+	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/sums"
@@ -42,8 +44,8 @@ func (s *Setup) metricsClient() (*deliver.Metrics, error) {
 }
 
 // sendMetrics sends what has been counted since the last answer, if anything has, and reports whether
-// something is left for a later delivery. Processes send one after the other: a total that is late
-// would be taken for one that has fallen.
+// something is left for a later delivery. One process sends at a time: a total that is late would be
+// taken for one that has fallen. It also sends what others count meanwhile, which wait only if the pass says so.
 func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left bool) {
 	if p.Store == nil || !p.setup.Config.MetricsOn() {
 		return false
@@ -56,10 +58,12 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 	if p.waits(&d, pass, &deliver.Result{}) != nil {
 		return true
 	}
-	sent, err := false, error(nil)
 	m, err := p.metrics()
-	if err == nil {
-		sent, err = m.send(ctx)
+	sent := false
+	for more := err == nil; more; {
+		more, err = m.send(ctx, pass.Wait)
+		sent = sent || more
+		more = more && err == nil
 	}
 	if ctx.Err() != nil || !sent && err == nil {
 		return false
@@ -71,16 +75,22 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 	return err != nil && deliver.Retryable(err)
 }
 
-// send sends what has grown, in the lock of the state folder.
-func (m metrics) send(ctx context.Context) (sent bool, err error) {
+// send sends what has grown, unless another process is sending.
+func (m metrics) send(ctx context.Context, wait bool) (sent bool, err error) {
 	cfg := m.of.setup.Config
-	soon, cancel := context.WithTimeout(ctx, cfg.MetricsOTLP().Timeout+10*time.Second)
-	defer cancel()
-	lock, err := filelock.Folder(soon, cfg.StateDir)
+	lock, _, err := regular.Open(filepath.Join(cfg.StateDir, "metrics.lock"), regular.Options{Flag: os.O_CREATE | os.O_RDWR, Perm: 0o600, NoLink: true})
 	if err != nil {
-		return false, fmt.Errorf("wait for another delivery: %w", err)
+		return false, err
 	}
 	defer func() { _ = lock.Close() }()
+	soon, cancel := context.WithTimeout(ctx, cfg.MetricsOTLP().Timeout+10*time.Second)
+	defer cancel()
+	if !wait {
+		cancel()
+	}
+	if err := filelock.Wait(soon, lock); err != nil {
+		return false, nil // The other one goes on with what is counted by now.
+	}
 	counted, err := m.of.Store.Sums(ctx, m.place)
 	if err != nil || !slices.ContainsFunc(counted.Points, func(p sums.Point) bool { return p.Grown() }) {
 		return false, err

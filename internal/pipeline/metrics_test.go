@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/deliver"
+	"github.com/hookspan/hookspan/internal/files/filelock"
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
@@ -331,6 +333,47 @@ func TestDeliveriesSendMetricsOneAfterTheOther(t *testing.T) {
 	}
 	if highest != 6 {
 		t.Errorf("%v calls, want 6", highest)
+	}
+}
+
+func TestAServerThatHangsKeepsNoOtherProcessWaiting(t *testing.T) {
+	for _, temporality := range []string{"cumulative", "delta"} {
+		t.Run(temporality, func(t *testing.T) {
+			r := newReceiver(t)
+			s := measured(t, r, "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE="+temporality)
+			asked, release := make(chan bool), make(chan bool)
+			var first sync.Once
+			r.answer = func(http.ResponseWriter, int) bool {
+				first.Do(func() { close(asked); <-release })
+				return false
+			}
+			var mu sync.Mutex
+			clock := s.Now
+			s.Now = func() time.Time {
+				mu.Lock()
+				defer mu.Unlock()
+				return clock()
+			}
+			p := openMeasured(t, s)
+			var delivery sync.WaitGroup
+			delivery.Go(func() { deliverOne(t, s, p) })
+			<-asked
+			once, cancel := context.WithCancel(t.Context())
+			cancel()
+			install, err := filelock.Folder(once, s.Config.StateDir)
+			if err != nil {
+				t.Errorf("the lock of install: %v", err)
+			} else if err := install.Close(); err != nil {
+				t.Error(err)
+			}
+			deliverOne(t, s, openMeasured(t, s)) // It would wait for ever.
+			close(release)
+			delivery.Wait()
+			total, last := r.sum(t)
+			if len(r.requests) != 2 || last != map[string]float64{"cumulative": 2, "delta": 1}[temporality] || temporality == "delta" && total != 2 {
+				t.Errorf("%d requests, %v in all, %v last", len(r.requests), total, last)
+			}
+		})
 	}
 }
 
