@@ -198,6 +198,7 @@ var table = [...]variable{
 	{name: "OTEL_SDK_DISABLED", byDefault: "false", kind: "otelbool", allowed: "true, false", doc: "Switches recording off, as HOOKSPAN_DISABLED does."},
 
 	{group: "Metrics", name: "HOOKSPAN_METRICS", fileOnly: true, byDefault: "false", kind: "bool", allowed: "true, false", doc: "Counts what is recorded from then on, of all projects, and sends OTLP metrics with each delivery. For metrics your env file and the machine-wide file count alone."},
+	{name: "HOOKSPAN_METRICS_REPOSITORY", fileOnly: true, byDefault: "false", kind: "bool", allowed: "true, false", doc: "Adds the name of a task's repository to its metrics, as vcs.repository.name."},
 	{name: metricsPrefix + "ENDPOINT", fileOnly: true, kind: "url", allowed: "an http or https URL such as http://localhost:4318/v1/metrics", doc: "OTLP endpoint for metrics, used as it is. Unset: OTEL_EXPORTER_OTLP_ENDPOINT, to which /v1/metrics is appended."},
 	{name: metricsPrefix + "HEADERS", fileOnly: true, kind: "headers", allowed: "name=value pairs with commas between them, values percent-encoded", secret: true, doc: "As OTEL_EXPORTER_OTLP_HEADERS, which it replaces for metrics."},
 	{name: metricsPrefix + "TIMEOUT", fileOnly: true, kind: "millis", lowest: "1", highest: "3600000", allowed: "milliseconds from 1 to 3600000", doc: "As OTEL_EXPORTER_OTLP_TIMEOUT, which it replaces for metrics."},

@@ -71,6 +71,11 @@ func (c *Config) MetricsDelta() bool {
 	return t == "delta" || t == "lowmemory"
 }
 
+// MetricsRepository reports that metrics are by repository.
+func (c *Config) MetricsRepository() bool {
+	return c.value("HOOKSPAN_METRICS_REPOSITORY").users() == "true"
+}
+
 func (c *Config) metricsAsked() bool { return c.value("HOOKSPAN_METRICS").users() == "true" }
 
 // MetricsOn reports whether metrics are counted and sent: the store keeps what was counted.

@@ -28,6 +28,7 @@ OTEL_EXPORTER_OTLP_TRACES_HEADERS=key=traces
 OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=none
 OTEL_EXPORTER_OTLP_COMPRESSION=gzip
 OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=2500
+HOOKSPAN_METRICS_REPOSITORY=true
 OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=http/json
 OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE=/ca.pem
 OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE=/c.pem
@@ -41,7 +42,7 @@ OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=Delta`,
 		},
 		"a project's environment has no say": {
 			file:        on + "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318",
-			environment: "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://localhost:2 OTEL_EXPORTER_OTLP_METRICS_HEADERS=a=b OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta HOOKSPAN_METRICS=false",
+			environment: "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:1 OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://localhost:2 OTEL_EXPORTER_OTLP_METRICS_HEADERS=a=b OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta HOOKSPAN_METRICS=false HOOKSPAN_METRICS_REPOSITORY=true",
 			want:        minimal,
 		},
 		"nor switches it on": {environment: "HOOKSPAN_METRICS=true OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://localhost:2"},
@@ -78,6 +79,9 @@ OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=Delta`,
 			}
 			if c.MetricsDelta() != tt.delta {
 				t.Errorf("delta %t", c.MetricsDelta())
+			}
+			if got := c.MetricsRepository(); got != strings.Contains(tt.file, "REPOSITORY=true") {
+				t.Errorf("repository %t", got)
 			}
 			asked := strings.Contains(tt.file+tt.machine, "HOOKSPAN_METRICS")
 			if got, want := c.MetricsOn(), asked && tt.problem == ""; got != want {

@@ -219,7 +219,7 @@ func (p *Pipeline) openStore(ctx context.Context) (deliver.Client, error) {
 		return nil, err
 	}
 	if p.setup.Config.MetricsOn() {
-		if err := s.Measure(ctx); err != nil {
+		if err := s.Measure(ctx, p.setup.Config.MetricsRepository()); err != nil {
 			return nil, errors.Join(err, done())
 		}
 	}

@@ -63,12 +63,13 @@ func Named(name string) *Instrument {
 }
 
 // The attributes that others name: of a token's type, of the series that takes what a limit of
-// series leaves out, and of the resource.
+// series leaves out, of the resource, and of a trace on request.
 const (
-	TokenType = "gen_ai.token.type" //nolint:gosec // The name of an attribute.
-	Overflow  = "otel.metric.overflow"
-	Service   = "service.name"
-	Instance  = "service.instance.id"
+	TokenType  = "gen_ai.token.type" //nolint:gosec // The name of an attribute.
+	Overflow   = "otel.metric.overflow"
+	Service    = "service.name"
+	Instance   = "service.instance.id"
+	Repository = "vcs.repository.name"
 )
 
 // Test is the gauge that tries an endpoint.

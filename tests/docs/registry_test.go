@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -19,14 +20,17 @@ import (
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/testkit/recorded"
+	"github.com/hookspan/hookspan/internal/traces/sums"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/otelmap/instruments"
 )
 
 // group is a group of the registry in otelmap/registry, in the form of the semantic
 // conventions.
 type group struct {
-	ID, Type, Name, Brief string
-	Attributes            []*attribute
+	ID, Type, Name, Brief, Instrument, Unit string
+	Metric                                  string `yaml:"metric_name"`
+	Attributes                              []*attribute
 }
 
 type attribute struct {
@@ -41,7 +45,7 @@ type attribute struct {
 func registry(t *testing.T) (groups []group, defined map[string]*attribute) {
 	t.Helper()
 	defined = make(map[string]*attribute)
-	for _, name := range []string{"attributes.yaml", "spans.yaml", "events.yaml"} {
+	for _, name := range []string{"attributes.yaml", "spans.yaml", "events.yaml", "metrics.yaml"} {
 		b, err := os.ReadFile(filepath.Join(root, "otelmap", "registry", name))
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +73,7 @@ func TestSpansPageListsTheRegistry(t *testing.T) {
 	text := page(t, "docs/spans.md")
 	want := text
 	for _, g := range groups {
-		if g.Type == "attribute_group" && g.ID != "hookspan.resource" {
+		if g.Type == "metric" || g.Type == "attribute_group" && g.ID != "hookspan.resource" {
 			continue
 		}
 		from, to := "<!-- "+g.ID+" -->\n", "<!-- end -->"
@@ -216,7 +220,7 @@ func newChecker(t *testing.T) *checker {
 	groups, defined := registry(t)
 	c.defined = defined
 	for _, g := range groups {
-		c.groups[cmp.Or(g.Name, g.ID)] = g
+		c.groups[cmp.Or(g.Name, g.Metric, g.ID)] = g
 	}
 	for _, name := range conventions(t) {
 		c.standard[name] = true
@@ -329,4 +333,68 @@ func TestRegistryHasWhatAHookNamesOfItsProcess(t *testing.T) {
 	if len(names) < 18 || len(c.faults) > 0 {
 		t.Errorf("%d names: %v", len(names), c.faults)
 	}
+}
+
+// TestRegistryHasEveryInstrument holds the metrics against the registry: what they are, and what
+// their points have in the recorded sessions.
+func TestRegistryHasEveryInstrument(t *testing.T) {
+	c, counts := newChecker(t), make(sums.Counts)
+	for _, m := range recorded.Spans(t) {
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{m}) {
+			counts.Add(sums.Service(m), s, sums.Repository(m, s)...)
+		}
+	}
+	for s := range counts {
+		counts[s.Overflowing()] = counts[s]
+	}
+	points := slices.Collect(func(yield func(sums.Point) bool) {
+		for s, n := range counts {
+			_ = yield(sums.Point{Series: s, Total: n})
+		}
+	})
+	slices.SortFunc(points, func(x, y sums.Point) int {
+		return cmp.Or(strings.Compare(x.Series.Service, y.Series.Service), strings.Compare(x.Series.Instrument, y.Series.Instrument))
+	})
+	form, sent := sums.Form{At: time.Unix(1, 0)}, make(map[string]bool)
+	for _, rm := range append(form.Encode(points), sums.Test(form.At)...) {
+		for _, m := range rm.GetScopeMetrics()[0].GetMetrics() {
+			sent[m.GetName()] = true
+			kind := "gauge"
+			for _, p := range m.GetSum().GetDataPoints() {
+				kind = "counter"
+				c.point(m.GetName(), p.GetAttributes())
+			}
+			for _, p := range m.GetHistogram().GetDataPoints() {
+				kind = "histogram"
+				c.point(m.GetName(), p.GetAttributes())
+			}
+			g := c.groups[m.GetName()]
+			if got, want := [3]string{kind, m.GetUnit(), m.GetDescription()}, [3]string{g.Instrument, g.Unit, g.Brief}; got != want {
+				t.Errorf("%s is %q, in the registry %q", m.GetName(), got, want)
+			}
+		}
+	}
+	for name, n := range c.faults {
+		t.Errorf("%s (%d times)", name, n)
+	}
+	for i := range instruments.Table {
+		if one := &instruments.Table[i]; !sent[one.Name] && c.groups[one.Name].Brief != one.Description {
+			t.Errorf("%s: %+v", one.Name, c.groups[one.Name])
+		}
+	}
+	if len(sent) < 10 {
+		t.Errorf("only %d metrics: %v", len(sent), sent)
+	}
+}
+
+// point checks what a point of a metric has. That of the overflow has nothing else.
+func (c *checker) point(metric string, have []*commonpb.KeyValue) {
+	if otlp.Find(have, instruments.Overflow) != nil {
+		for _, a := range c.groups[metric].Attributes {
+			if a.Requirement == "required" {
+				have = append(have, otlp.String(a.Ref, ""))
+			}
+		}
+	}
+	c.attributes(metric, have, false)
 }

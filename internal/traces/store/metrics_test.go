@@ -169,7 +169,7 @@ func (d *day) open(i int) {
 	s, err := Open(d.Context(), d.path)
 	if err == nil {
 		s.Now = func() time.Time { return d.now }
-		err = s.Measure(d.Context())
+		err = s.Measure(d.Context(), false)
 	}
 	if err == nil {
 		_, err = s.db.ExecContext(d.Context(), `PRAGMA synchronous = OFF`)
@@ -428,6 +428,32 @@ func (d *day) check() {
 	}
 }
 
+func TestRepositoryIsALabelOnRequest(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		s := open(t)
+		if err := s.Measure(t.Context(), asked); err != nil {
+			t.Fatal(err)
+		}
+		b := newBuild("with a repository")
+		root := b.Root("", otelmap.OutcomeCompleted, time.Minute, str(otelmap.KeyRepositoryName, "shop-api"))
+		b.Tool(root, "Bash", `{}`, 0, time.Second)
+		err := s.UploadTraces(t.Context(), b.Messages())
+		if err == nil {
+			b.Tool(root, "Read", `{}`, 0, time.Second)
+			err = s.UploadTraces(t.Context(), b.Request(b.Last()))
+		}
+		got, failed := s.Sums(t.Context(), "")
+		if err = errors.Join(err, failed); err != nil || len(got.Points) != 6 {
+			t.Fatalf("%d series, %v", len(got.Points), err)
+		}
+		for _, p := range got.Points {
+			if has := strings.HasSuffix(p.Series.Attributes, `,"vcs.repository.name","shop-api"]`); has != asked {
+				t.Errorf("asked: %t, %s %s", asked, p.Series.Instrument, p.Series.Attributes)
+			}
+		}
+	}
+}
+
 // TestMetricsEqualEverythingEverCounted draws days of two processes with one store: traces that
 // come in parts, again, late and corrected, imports, kills, deletions, retention, wrong clocks, and
 // destinations that are down or lose answers. The sums, and with them what the destinations have, are
@@ -465,7 +491,7 @@ func BenchmarkUpload(b *testing.B) {
 		b.Run(fmt.Sprint("counts ", counts), func(b *testing.B) {
 			s := open(b)
 			if counts {
-				if err := s.Measure(b.Context()); err != nil {
+				if err := s.Measure(b.Context(), false); err != nil {
 					b.Fatal(err)
 				}
 			}

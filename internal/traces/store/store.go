@@ -36,9 +36,9 @@ type Store struct {
 	Now func() time.Time
 
 	path string
-	// counts reports that uploads count what they store.
-	counts atomic.Bool
-	db     *sql.DB
+	// counts reports that uploads count what they store, repository that they do so by the repository.
+	counts, repository atomic.Bool
+	db                 *sql.DB
 	// queries are statements that thousands of sessions need.
 	queries prepared
 }

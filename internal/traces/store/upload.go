@@ -145,6 +145,8 @@ type openTrace struct {
 	// changed are the spans that the upload has added or, which replaced reports, replaced.
 	changed  []*row
 	replaced bool
+	// root is the first run's, if it is stored.
+	root storedSpan
 }
 
 // upsert writes the rows in a transaction. The context of its statements cannot
@@ -186,7 +188,7 @@ func (s *Store) upsert(until context.Context, tx *prepared, rows []row) (err err
 		if !s.counts.Load() {
 			continue
 		}
-		if err := t.count(ctx); err != nil {
+		if err := t.count(ctx, s.repository.Load()); err != nil {
 			return fmt.Errorf("count trace %d: %w", t.id, err)
 		}
 	}
@@ -342,6 +344,7 @@ func (t *openTrace) refresh(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	t.root = first[0]
 	s := summarize(d, first)
 	d.sum = s
 	traceID := TaskID(first[0].Span)

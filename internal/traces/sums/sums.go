@@ -109,11 +109,21 @@ func Service(origin *tracepb.ResourceSpans) string {
 	return "unknown"
 }
 
-// Add adds what a span of a service counts.
-func (c Counts) Add(service string, s *tracepb.Span) {
+// Repository returns the attribute of the repository that a resource, or else a trace's root, names.
+func Repository(origin *tracepb.ResourceSpans, root *tracepb.Span) []string {
+	for _, all := range [][]*commonpb.KeyValue{origin.GetResource().GetAttributes(), root.GetAttributes()} {
+		if name := otlp.Text(all, instruments.Repository); name != "" {
+			return []string{instruments.Repository, instruments.Cut(name)}
+		}
+	}
+	return nil
+}
+
+// Add adds what a span of a service counts, to series that have more keys and values.
+func (c Counts) Add(service string, s *tracepb.Span, more ...string) {
 	for _, one := range instruments.Samples(counted{s}) {
 		i := &instruments.Table[one.Instrument]
-		attributes, _ := json.Marshal(one.Attributes) // Texts alone.
+		attributes, _ := json.Marshal(append(slices.Clip(one.Attributes), more...)) // Texts alone.
 		value := int64(math.Round(min(one.Value*scale(i), math.MaxInt64/2)))
 		n := make([]int64, 1, 1+len(i.Bounds)+1)
 		n[0] = value
