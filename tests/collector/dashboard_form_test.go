@@ -41,20 +41,33 @@ func TestDashboardCountsWhatWasAdded(t *testing.T) {
 	}
 	d, _ := readDashboard(t)
 	_, q := d.find(t, "Runs", "")
-	expr := asGrafana(q.Expr, 10*time.Minute, 10*time.Minute)
 	var tests []map[string]any
-	for name, h := range boardHistories {
+	history := func(name, gateway, samples string, step time.Duration, added float64) {
 		// Where nothing is left to add up, the answer is empty: that is 0 too.
-		samples := []map[string]any{{"labels": "{}", "value": h.added}}
+		expected := []map[string]any{{"labels": "{}", "value": added}}
 		if name == "ended before" {
-			samples = nil
+			expected = nil
+		}
+		o := &observed{source: ofGateways}
+		if gateway == "" {
+			o.source = ofMachines
 		}
 		tests = append(tests, map[string]any{
-			"name": name, "interval": "1m",
-			"input_series":     []map[string]any{{"series": `agent_calls_total{hookspan_outcome="completed",job="cline"}`, "values": h.samples}},
-			"promql_expr_test": []map[string]any{{"expr": expr, "eval_time": "20m", "exp_samples": samples}},
+			"name": name + " " + gateway, "interval": step.String(),
+			"input_series": []map[string]any{
+				{"series": `agent_calls_total{hookspan_outcome="completed",job="cline",gateway="` + gateway + `"}`, "values": samples},
+				{"series": `agent_calls_total{hookspan_outcome="completed",job="cline",gateway="` + map[string]string{"": "gw"}[gateway] + `"}`, "values": "1+1x20"},
+			},
+			"promql_expr_test": []map[string]any{{"expr": o.asGrafana(q.Expr, 10*step, 10*step), "eval_time": (20 * step).String(), "exp_samples": expected}},
 		})
 	}
+	for name, h := range boardHistories {
+		history(name, "gw", h.samples, time.Minute, h.added)
+		history(name, "", h.samples, time.Minute, h.added)
+	}
+	// What a gateway has not sent for days has begun anew. A machine's totals stay.
+	history("rests for days", "gw", "4+0x5 _x8 6+0x6", 12*time.Hour, 6)
+	history("rests for days", "", "4+0x5 _x8 6+0x6", 12*time.Hour, 2)
 	// JSON is YAML.
 	b, err := json.Marshal(map[string]any{"tests": tests})
 	if err != nil {

@@ -45,6 +45,10 @@ type observed struct {
 	// base is Prometheus' address, began the moment before the first scrape.
 	base  string
 	began time.Time
+	// source is the value of the variable.
+	source string
+	// machines is where machines send metrics to.
+	machines string
 }
 
 // prometheusProgram is where the machine has it, or where tests/setup.sh has
@@ -73,7 +77,7 @@ func observeGateways(t *testing.T) *observed {
 		t.Fatal(err)
 	}
 	port := addresses(t)
-	o := &observed{t: t, began: time.Now()}
+	o := &observed{t: t, began: time.Now(), source: ofGateways}
 	backend := otlptest.New(t)
 	config, err := otelcol.Config("gateway.yaml")
 	if err != nil {
@@ -99,7 +103,9 @@ func observeGateways(t *testing.T) *observed {
 
 	dir, address := t.TempDir(), port()
 	file := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(file, exampleScrape(t, metrics, own), 0o600); err != nil {
+	endpoint, machines, _ := startMachineMetrics(t)
+	o.machines = endpoint
+	if err := os.WriteFile(file, exampleScrape(t, metrics, own, machines), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o.base = "http://" + address
@@ -138,8 +144,9 @@ func (o *observed) start() {
 	}
 }
 
-// exampleScrape is the example for Prometheus with these gateways in it.
-func exampleScrape(t *testing.T, gateways, own []string) []byte {
+// exampleScrape is the example for Prometheus with these gateways in it, and another job for a
+// Collector with metrics of machines.
+func exampleScrape(t *testing.T, gateways, own []string, machines string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(grafanaFile(t, "prometheus.yml"))
 	if err != nil {
@@ -149,6 +156,7 @@ func exampleScrape(t *testing.T, gateways, own []string) []byte {
 		`["127.0.0.1:9464"]`:   "[" + strings.Join(gateways, ",") + "]",
 		`["127.0.0.1:8888"]`:   "[" + strings.Join(own, ",") + "]",
 		"scrape_interval: 15s": "scrape_interval: " + scrapeEvery.String(),
+		"scrape_configs:":      "scrape_configs:\n  - {job_name: machines, honor_labels: true, static_configs: [{targets: [" + machines + "]}]}",
 	} {
 		if bytes.Count(b, []byte(old)) != 1 {
 			t.Fatalf("prometheus.yml should have %q once", old)
@@ -259,7 +267,7 @@ func (o *observed) ask(ctx context.Context, path string, form url.Values, into a
 // instant asks as a panel of single values does: what is, over the time shown.
 func (o *observed) instant(expr string, shown time.Duration) ([]promLine, error) {
 	var data struct{ Result []promLine }
-	err := o.ask(o.t.Context(), "query", url.Values{"query": {asGrafana(expr, shown, shown)}}, &data)
+	err := o.ask(o.t.Context(), "query", url.Values{"query": {o.asGrafana(expr, shown, shown)}}, &data)
 	return data.Result, err
 }
 
@@ -268,7 +276,7 @@ func (o *observed) instant(expr string, shown time.Duration) ([]promLine, error)
 func (o *observed) over(expr string, from, to time.Time, step time.Duration) ([]promLine, error) {
 	var data struct{ Result []promLine }
 	err := o.ask(o.t.Context(), "query_range", url.Values{
-		"query": {asGrafana(expr, to.Sub(from), step)},
+		"query": {o.asGrafana(expr, to.Sub(from), step)},
 		"start": {strconv.FormatInt(from.Truncate(step).Unix(), 10)}, "end": {strconv.FormatInt(to.Truncate(step).Unix(), 10)},
 		"step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
 	}, &data)
@@ -276,9 +284,9 @@ func (o *observed) over(expr string, from, to time.Time, step time.Duration) ([]
 }
 
 // asGrafana puts in what Grafana puts in where "All" is chosen everywhere.
-func asGrafana(expr string, shown, step time.Duration) string {
+func (o *observed) asGrafana(expr string, shown, step time.Duration) string {
 	seconds := func(d time.Duration) string { return strconv.Itoa(max(1, int(d.Seconds()))) + "s" }
-	return strings.NewReplacer("$__range", seconds(shown), "$__interval", seconds(step),
+	return strings.NewReplacer("$__range", seconds(shown), "$__interval", seconds(step), "$source", o.source,
 		"$agent", ".*", "$team", ".*", "$repository", ".*", "$model", ".*", "$tool", ".*").Replace(expr)
 }
 
@@ -295,6 +303,6 @@ func (o *observed) values(v *boardVariable) ([]string, error) {
 		return nil, fmt.Errorf("%q is not of the form label_values(METRIC, LABEL)", query)
 	}
 	var out []string
-	err = o.ask(o.t.Context(), "label/"+m[2]+"/values", url.Values{"match[]": {asGrafana(m[1], 0, 0)}}, &out)
+	err = o.ask(o.t.Context(), "label/"+m[2]+"/values", url.Values{"match[]": {o.asGrafana(m[1], 0, 0)}}, &out)
 	return out, err
 }

@@ -87,6 +87,9 @@ type boardTarget struct {
 
 const boardDatasource = "${datasource}"
 
+// The values of the variable source, which the label gateway matches.
+const ofGateways, ofMachines = ".+", "^$"
+
 // grafanaFile is the path of a file of collector-config/grafana.
 func grafanaFile(t *testing.T, name string) string {
 	t.Helper()
@@ -156,6 +159,10 @@ func TestDashboardCanBeImported(t *testing.T) {
 			if v.Type != "datasource" || string(v.Query) != `"prometheus"` || v.Current.Value != input {
 				t.Errorf("variable datasource: %+v", v)
 			}
+		case v.Name == "source":
+			if v.Type != "custom" || string(v.Query) != `"Gateways : `+ofGateways+`, Machines : `+ofMachines+`"` || v.Current.Value != ofGateways {
+				t.Errorf("variable source: %+v", v)
+			}
 		case v.Type != "query" || v.Datasource == nil || v.Datasource.UID != boardDatasource:
 			t.Errorf("variable %s: type %s, data source %+v; want a query to %s", v.Name, v.Type, v.Datasource, boardDatasource)
 		case !bytes.Contains(raw, []byte("$"+v.Name)):
@@ -181,7 +188,7 @@ func TestDashboardAsksForOneSeriesAtATime(t *testing.T) {
 			for _, form := range addedForm.FindAllString(q.Expr, -1) {
 				forms++
 				x := oneSelector.FindString(form)
-				rest := strings.ReplaceAll(form, x, "x")
+				rest := strings.ReplaceAll(strings.ReplaceAll(form, x, "x"), strings.TrimSuffix(x, "}")+`, gateway=""}`, "m")
 				at := regexp.MustCompile(`^\(\n  increase\(x(\[.*?)\)`).FindStringSubmatch(rest)
 				if at == nil {
 					t.Errorf("%v, query %s: %s", &p, q.RefID, form)
@@ -192,8 +199,9 @@ func TestDashboardAsksForOneSeriesAtATime(t *testing.T) {
 					before = "[1d]"
 				}
 				want := fmt.Sprintf("(\n  increase(x%[1]s) and resets(x%[1]s) > 0\n"+
-					"  or last_over_time(x%[1]s) - (last_over_time(x%[2]s) <= last_over_time(x%[1]s))\n  or last_over_time(x%[1]s)\n)", at[1], before)
-				if rest != want {
+					"  or last_over_time(x%[1]s) - ((last_over_time(x%[2]s) or last_over_time(m%[3]s)) <= last_over_time(x%[1]s))\n  or last_over_time(x%[1]s)\n)",
+					at[1], before, strings.Replace(before, "[1d]", "[30d]", 1))
+				if rest != want || !strings.Contains(x, `gateway=~"$source"`) {
 					t.Errorf("%v, query %s, where x is %s:\n%s\nwant\n%s", &p, q.RefID, x, rest, want)
 				}
 			}

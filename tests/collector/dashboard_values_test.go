@@ -17,7 +17,9 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/otelmap"
@@ -197,6 +199,21 @@ func TestDashboardShowsWhatTheSpansSay(t *testing.T) {
 	t.Run("quantiles", func(t *testing.T) { o.holdsQuantiles(t, &d, sent) })
 	t.Run("two gateways", func(t *testing.T) { o.holdsGateways(t, &d, want) })
 	t.Run("variables", func(t *testing.T) { o.holdsVariables(t, &d, want) })
+	t.Run("a machine", func(t *testing.T) {
+		o.source = ofMachines
+		defer func() { o.source = ofGateways }()
+		lab.NewCounted(t, o.machines, "OTEL_RESOURCE_ATTRIBUTES=team.id=core").Count(recorded.Sessions(), func(m *tracepb.ResourceSpans, i int) {
+			for s := range otlp.Spans([]*tracepb.ResourceSpans{m}) {
+				if otlp.Find(s.GetAttributes(), otelmap.KeyOutcome) != nil {
+					s.Attributes = append(s.Attributes, otlp.String("vcs.repository.name", fmt.Sprint("repository ", i%10)))
+				}
+			}
+		})
+		want := maps.Clone(want)
+		want["runs by team"] = map[string]float64{"core": want["runs"][""]}
+		o.holdsValues(t, &d, want)
+		o.holdsVariables(t, &d, want)
+	})
 	t.Run("a new start", func(t *testing.T) {
 		for _, g := range o.gateways {
 			if err := g.Stop(t.Context()); err != nil {

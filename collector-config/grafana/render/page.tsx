@@ -51,7 +51,7 @@ async function query(board: Board, panel: any, range: TimeRange, width: number):
   const { interval, intervalMs } = rangeUtil.calculateInterval(range, panel.maxDataPoints ?? width, panel.interval ?? '1m');
   const seconds = range.to.diff(range.from, 'second');
   const fill = (expr: string) =>
-    expr.replaceAll('$__range', `${seconds}s`).replaceAll('$__interval', interval).replace(/\$(agent|model|tool)/g, '.*');
+    expr.replaceAll('$__range', `${seconds}s`).replaceAll('$__interval', interval).replace(/\$(source|agent|model|tool|team|repository)/g, '.*');
   const frames: DataFrame[] = [];
   for (const target of panel.targets) {
     if (target.instant) {
