@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,7 +11,10 @@ import (
 // DestinationMetrics names where metrics go, beside the exporters of traces.
 const DestinationMetrics = "metrics"
 
-const metricsPrefix = otlpPrefix + "METRICS_"
+const (
+	metricsPrefix  = otlpPrefix + "METRICS_"
+	metricInterval = "OTEL_METRIC_EXPORT_INTERVAL"
+)
 
 // metricsVariable is the variable that counts for metrics: theirs, or else the general one. What
 // metrics count is of all projects, so that none may say where they go: the user's and the machine-wide
@@ -69,6 +73,12 @@ func (c *Config) MetricsHeadersCommand() string { return c.value(headersCommand)
 func (c *Config) MetricsDelta() bool {
 	t := c.value(metricsPrefix + "TEMPORALITY_PREFERENCE").users()
 	return t == "delta" || t == "lowmemory"
+}
+
+// MetricsInterval is the least time between two reports of metrics by deliveries.
+func (c *Config) MetricsInterval() time.Duration {
+	d, _ := time.ParseDuration(cmp.Or(c.value(metricInterval).users(), "1m")) // Load has checked it.
+	return d
 }
 
 // MetricsRepository reports that metrics are by repository.

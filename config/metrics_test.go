@@ -29,6 +29,7 @@ OTEL_EXPORTER_OTLP_TRACES_COMPRESSION=none
 OTEL_EXPORTER_OTLP_COMPRESSION=gzip
 OTEL_EXPORTER_OTLP_METRICS_TIMEOUT=2500
 HOOKSPAN_METRICS_REPOSITORY=true
+OTEL_METRIC_EXPORT_INTERVAL=15000
 OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=http/json
 OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE=/ca.pem
 OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE=/c.pem
@@ -82,6 +83,9 @@ OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=Delta`,
 			}
 			if got := c.MetricsRepository(); got != strings.Contains(tt.file, "REPOSITORY=true") {
 				t.Errorf("repository %t", got)
+			}
+			if got, want := c.MetricsInterval(), map[bool]time.Duration{true: 15 * time.Second, false: time.Minute}[c.MetricsRepository()]; got != want {
+				t.Errorf("interval %v, want %v", got, want)
 			}
 			asked := strings.Contains(tt.file+tt.machine, "HOOKSPAN_METRICS")
 			if got, want := c.MetricsOn(), asked && tt.problem == ""; got != want {

@@ -57,6 +57,7 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 		}
 	}
 	until := p.Deliverer.Now().Add(linger)
+	var due time.Duration
 	for {
 		pass := deliver.Pass{Sessions: sessions}
 		results, err := p.Deliverer.Run(ctx, pass)
@@ -76,7 +77,9 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 		for _, r := range results {
 			waiting += r.Waiting
 		}
-		if p.sendMetrics(ctx, pass) {
+		left := false
+		left, due = p.sendMetrics(ctx, pass)
+		if left {
 			waiting++
 		}
 		next := p.Deliverer.Now().Add(10 * time.Second)
@@ -94,7 +97,7 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 	if all {
 		p.removeOld(ctx)
 	}
-	return nil
+	return p.sendLater(ctx, due)
 }
 
 // index adds to the store's full text what was delivered. A failure is logged: a

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,12 +44,14 @@ func (s *Setup) metricsClient() (*deliver.Metrics, error) {
 	})
 }
 
-// sendMetrics sends what has been counted since the last answer, if anything has, and reports whether
-// something is left for a later delivery. One process sends at a time: a total that is late would be
-// taken for one that has fallen. It also sends what others count meanwhile, which wait only if the pass says so.
-func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left bool) {
+// sendMetrics sends what has been counted since the last answer, if anything has, but no sooner after that
+// than the interval, unless the pass is forced. It reports whether something is left for a later delivery,
+// and in what time it is due if the interval has not passed. One process sends at a time: a total that is late
+// would be taken for one that has fallen. It also sends what others count meanwhile, which wait only if their
+// pass says so.
+func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left bool, due time.Duration) {
 	if p.Store == nil || !p.setup.Config.MetricsOn() {
-		return false
+		return false, 0
 	}
 	d := deliver.Destination{Name: config.DestinationMetrics}
 	d.Paused = func() time.Time {
@@ -56,41 +59,77 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 		return deliver.PausedUntil(all, p.setup.Target(d.Name), p.setup.Config.Account(d.Name))
 	}
 	if p.waits(&d, pass, &deliver.Result{}) != nil {
-		return true
+		return true, 0
 	}
 	m, err := p.metrics()
-	sent := false
+	sent, interval := false, p.setup.Config.MetricsInterval()
 	for more := err == nil; more; {
-		more, err = m.send(ctx, pass.Wait)
-		sent = sent || more
+		var reported time.Time
+		more, reported, err = p.Store.Grown(ctx, m.place)
+		since := p.Deliverer.Now().Sub(reported)
+		if more && since >= 0 && since < interval && !pass.Force {
+			more, due = false, interval-since
+		}
+		if more && err == nil {
+			more, err = m.send(ctx, pass.Wait)
+			sent = sent || more
+		}
 		more = more && err == nil
 	}
 	if ctx.Err() != nil || !sent && err == nil {
-		return false
+		return false, due
 	}
 	p.Deliverer.Answered(d.Name, err)
 	if err != nil {
 		p.Deliverer.Log("metrics: " + termtext.Message(err))
 	}
-	return err != nil && deliver.Retryable(err)
+	return err != nil && deliver.Retryable(err), due
 }
 
-// send sends what has grown, unless another process is sending.
+// sendLater sends what is due in a time, unless another process waits for that.
+func (p *Pipeline) sendLater(ctx context.Context, due time.Duration) error {
+	for due > 0 {
+		lock, err := p.setup.lock(ctx, "metrics.later", 0)
+		if lock == nil {
+			return err
+		}
+		err = p.Deliverer.Sleep(ctx, due)
+		// What others count from now on is theirs to wait for.
+		err = errors.Join(err, lock.Close())
+		if err != nil || p.setup.SpoolGone() {
+			return err
+		}
+		_, due = p.sendMetrics(ctx, deliver.Pass{})
+	}
+	return nil
+}
+
+// lock returns a lock of a file in the state folder, nil if another process has it for longer than a time.
+func (s *Setup) lock(ctx context.Context, name string, within time.Duration) (io.Closer, error) {
+	f, _, err := regular.Open(filepath.Join(s.Config.StateDir, name), regular.Options{Flag: os.O_CREATE | os.O_RDWR, Perm: 0o600, NoLink: true})
+	if err != nil {
+		return nil, err
+	}
+	soon, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if filelock.Wait(soon, f) != nil {
+		return nil, f.Close()
+	}
+	return f, nil
+}
+
+// send sends what has grown, unless another process is sending: that sends what is counted by now.
 func (m metrics) send(ctx context.Context, wait bool) (sent bool, err error) {
 	cfg := m.of.setup.Config
-	lock, _, err := regular.Open(filepath.Join(cfg.StateDir, "metrics.lock"), regular.Options{Flag: os.O_CREATE | os.O_RDWR, Perm: 0o600, NoLink: true})
-	if err != nil {
+	within := time.Duration(0)
+	if wait {
+		within = cfg.MetricsOTLP().Timeout + 10*time.Second
+	}
+	lock, err := m.of.setup.lock(ctx, "metrics.lock", within)
+	if lock == nil {
 		return false, err
 	}
 	defer func() { _ = lock.Close() }()
-	soon, cancel := context.WithTimeout(ctx, cfg.MetricsOTLP().Timeout+10*time.Second)
-	defer cancel()
-	if !wait {
-		cancel()
-	}
-	if err := filelock.Wait(soon, lock); err != nil {
-		return false, nil // The other one goes on with what is counted by now.
-	}
 	counted, err := m.of.Store.Sums(ctx, m.place)
 	if err != nil || !slices.ContainsFunc(counted.Points, func(p sums.Point) bool { return p.Grown() }) {
 		return false, err

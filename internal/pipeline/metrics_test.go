@@ -28,6 +28,7 @@ import (
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
+	"github.com/hookspan/hookspan/spool"
 )
 
 // receiver is a server that accepts metrics, or gives the answers that a test sets.
@@ -141,8 +142,7 @@ func measured(t *testing.T, r *receiver, file ...string) *Setup {
 	return s
 }
 
-// deliverOne stores a task as a delivery does, and delivers.
-func deliverOne(t *testing.T, s *Setup, p *Pipeline) {
+func storeOne(t *testing.T, p *Pipeline) {
 	t.Helper()
 	trace, _ := p.TestTrace()
 	for span := range otlp.Spans(trace) {
@@ -151,6 +151,12 @@ func deliverOne(t *testing.T, s *Setup, p *Pipeline) {
 	if err := p.Store.UploadTraces(t.Context(), trace); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// deliverOne stores a task as a delivery does, and delivers.
+func deliverOne(t *testing.T, s *Setup, p *Pipeline) {
+	t.Helper()
+	storeOne(t, p)
 	if _, err := p.Flush(t.Context(), deliver.Pass{Force: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +286,7 @@ func TestMetricsSurviveWhatAnEndpointAnswers(t *testing.T) {
 			}
 			if strings.HasPrefix(name, "429") {
 				p := openMeasured(t, s)
-				if left := p.sendMetrics(t.Context(), deliver.Pass{}); !left || len(r.requests) > 0 {
+				if left, _ := p.sendMetrics(t.Context(), deliver.Pass{}); !left || len(r.requests) > 0 {
 					t.Errorf("%d requests during the pause", len(r.requests))
 				}
 				_ = p.Close()
@@ -374,6 +380,56 @@ func TestAServerThatHangsKeepsNoOtherProcessWaiting(t *testing.T) {
 				t.Errorf("%d requests, %v in all, %v last", len(r.requests), total, last)
 			}
 		})
+	}
+}
+
+// sweepOne stores a task and delivers as a hook that ends a run does.
+func sweepOne(t *testing.T, s *Setup) {
+	t.Helper()
+	p := openMeasured(t, s)
+	storeOne(t, p)
+	if err := p.Sweep(t.Context(), []spool.Key{{Host: "cline", Name: strings.Repeat("0", 32)}}); err != nil {
+		t.Error(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMetricsAreSentOnceAnInterval(t *testing.T) {
+	for _, temporality := range []string{"cumulative", "delta"} {
+		r := newReceiver(t)
+		s := measured(t, r, "OTEL_METRIC_EXPORT_INTERVAL=60000\nOTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE="+temporality)
+		if err := os.MkdirAll(s.Config.SpoolDir(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		s.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
+		var slept []time.Duration
+		s.Sleep = func(_ context.Context, d time.Duration) error {
+			if slept = append(slept, d); len(slept) == 1 {
+				sweepOne(t, s) // Another process leaves it to this one.
+			}
+			now = now.Add(d)
+			return nil
+		}
+		sweepOne(t, s)
+		if len(r.requests) != 1 || len(slept) > 0 {
+			t.Fatalf("%d requests, slept %v", len(r.requests), slept)
+		}
+		now = now.Add(20 * time.Second)
+		sweepOne(t, s)
+		total, last := r.sum(t)
+		if want := map[string]float64{"cumulative": 3, "delta": 2}[temporality]; last != want || temporality == "delta" && total != 3 {
+			t.Errorf("%s: %v in all, %v last", temporality, total, last)
+		}
+		if len(r.requests) != 2 || len(slept) != 1 || slept[0] < 39*time.Second || slept[0] > 40*time.Second {
+			t.Errorf("%d requests, slept %v, want about 40s", len(r.requests), slept)
+		}
+		deliverOne(t, s, openMeasured(t, s)) // By hand it is sent at once.
+		if len(r.requests) != 3 {
+			t.Errorf("%d requests, want 3", len(r.requests))
+		}
 	}
 }
 

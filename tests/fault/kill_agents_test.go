@@ -289,7 +289,7 @@ func holdSweeps(_ testing.TB, w *lab.World) { w.HoldSweeps() }
 // documented are the files that may lie in the state folder: see spool/FORMAT.md
 // and the page on files in docs.
 var documented = regexp.MustCompile(`^(` + strings.Join([]string{
-	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `metrics\.lock`, `clock\.json`, `limits\.jsonl`, `budgets(/sent\.json)?`, `programs(/[a-z-]+\.[a-z-]+)?`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|copilot-cli|gemini-cli|opencode|vscode|cursor)`,
+	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `metrics\.(lock|later)`, `clock\.json`, `limits\.jsonl`, `budgets(/sent\.json)?`, `programs(/[a-z-]+\.[a-z-]+)?`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|copilot-cli|gemini-cli|opencode|vscode|cursor)`,
 	`spool/[a-z-]+/[0-9a-f]{32}`,
 	`spool/[a-z-]+/[0-9a-f]{32}/(events\.json-seq|[a-z]+\.lock|delivery-[a-z]+\.json|checkouts\.json|runs-[a-z]+\.jsonl|quarantine)`,
 	`spool/[a-z-]+/[0-9a-f]{32}/quarantine/[0-9a-f]{16}-[0-9a-f]{8}\.bin`,

@@ -180,7 +180,7 @@ func (u *uploading) find(ctx context.Context, s sums.Series) (*storedSeries, err
 			one, err = u.find(ctx, rest)
 		} else if err == nil {
 			var res sql.Result
-			res, err = u.tx.ExecContext(ctx, `INSERT INTO series (instrument, service, attributes, counts) VALUES (?, ?, ?, x'')`, s.Instrument, s.Service, s.Attributes)
+			res, err = u.tx.ExecContext(ctx, `INSERT INTO series (instrument, service, attributes, counts) VALUES (?, ?, ?, x'00')`, s.Instrument, s.Service, s.Attributes)
 			if err == nil {
 				one.id, err = res.LastInsertId()
 			}
@@ -258,6 +258,16 @@ type Sums struct {
 	Shrunk int64
 	// Points are in the order that sums.Form.Encode wants.
 	Points []sums.Point
+}
+
+// Grown reports whether something was counted that the destination at a place has not acknowledged, and
+// the time of its newest report, zero if there is none. It is for a Store that counts.
+func (s *Store) Grown(ctx context.Context, place string) (grown bool, reported time.Time, err error) {
+	var at int64
+	err = eachRow(ctx, s.db, func(scan func(...any) error) error { return scan(&grown, &at) },
+		`SELECT EXISTS (SELECT 1 FROM series s LEFT JOIN acknowledged a ON a.place = ?1 AND a.series = s.id WHERE s.counts <> coalesce(a.counts, x'00')),
+			coalesce((SELECT at FROM reports WHERE place = ?1), 0)`, place)
+	return grown, fromColumn(at), s.wrap("look for new sums", err)
 }
 
 // Sums returns what was counted, and what of it the destination at a place has acknowledged.
