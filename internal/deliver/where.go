@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ type whereabouts struct {
 // worked is what events say about where agents work, and about commands of git.
 type worked struct {
 	moves hook.Moves
-	open  hook.OpenCalls[hook.Move]
+	open  map[string]*hook.OpenCalls[hook.Move] // by agent
 	calls []gitCall
 }
 
@@ -57,11 +58,16 @@ func (w *worked) note(e *hook.Event) {
 		return
 	}
 	key := hook.CallKey{ID: e.Tool.ID, Name: e.Tool.Name, Input: uint64(crc32.ChecksumIEEE([]byte(e.Tool.Input)))}
+	if w.open == nil {
+		w.open = make(map[string]*hook.OpenCalls[hook.Move])
+	}
+	open := cmp.Or(w.open[agent], new(hook.OpenCalls[hook.Move]))
+	w.open[agent] = open
 	switch e.Kind {
 	case hook.KindToolStart:
-		w.open.Start(key, hook.Move{At: e.At(), Cwd: e.Cwd})
+		open.Start(key, hook.Move{At: e.At(), Cwd: e.Cwd})
 	case hook.KindToolEnd:
-		begun, ok := w.open.End(key)
+		begun, ok := open.End(key)
 		if !ok {
 			begun = hook.Move{At: e.At(), Cwd: e.Cwd}
 		}

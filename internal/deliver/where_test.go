@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -166,6 +167,30 @@ func TestCommandsCountIfTheySucceed(t *testing.T) {
 		if got := len(w.calls) == 1 && w.calls[0].call.Command != ""; got != tt.want {
 			t.Errorf("%s: the command counts: %v", name, got)
 		}
+	}
+}
+
+// TestCallsOfTwoAgentsWithOneID has a model that numbers its calls anew in each reply: the lead's call
+// and that of a subagent in another folder are equal and at work at the same time.
+func TestCallsOfTwoAgentsWithOneID(t *testing.T) {
+	var w worked
+	note := func(kind hook.Kind, agent, cwd string) {
+		e := hook.Event{Kind: kind, Cwd: cwd, Tool: &hook.Tool{ID: "call_0", Name: "bash", Input: `{"command":"git commit -m x"}`}}
+		if agent != "" {
+			e.Agent, e.ParentAgent = agent, hook.ParentUnknown
+		}
+		w.note(&e)
+	}
+	note(hook.KindToolStart, "", "/lead")
+	note(hook.KindToolStart, "a", "/sub")
+	note(hook.KindToolEnd, "", "/elsewhere")
+	note(hook.KindToolEnd, "a", "/elsewhere")
+	var dirs []string
+	for _, c := range w.calls {
+		dirs = append(dirs, c.dirs...)
+	}
+	if want := []string{"/lead", "/sub"}; !slices.Equal(dirs, want) {
+		t.Errorf("the calls' folders are %q, want %q", dirs, want)
 	}
 }
 

@@ -244,6 +244,9 @@ func (c *comparison) pairTokens(lost []string, nameless []*request) ([]string, [
 		byTokens[k] = append(byTokens[k], id)
 	}
 	paired := make(map[string]bool)
+	// One without tokens may have failed, but those that did come first.
+	place := map[bool]int{false: 1}
+	slices.SortStableFunc(nameless, func(x, y *request) int { return place[x.failed] - place[y.failed] })
 	nameless = slices.DeleteFunc(nameless, func(q *request) bool {
 		u, none := q.usage, q.usage == store.Usage{}
 		k := key{u.Output, u.CacheRead, u.CacheWrite, q.failed || none}

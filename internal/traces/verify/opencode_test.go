@@ -40,6 +40,9 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 			part + `('prt_z6','msg_z6','SES',AT+60011,AT,json_set('` + cut + `','$.state.time.start',AT+60011));`
 		subagent = `INSERT INTO session(id,parent_id,project_id,slug,directory,title,version,time_created,time_updated) VALUES('ses_sub','SES','global','s','/','t','1',AT,AT);` +
 			message + `('msg_z7','ses_sub',AT,AT,'{"role":"user","time":{"created":AT}}');`
+		refused = asked + message + `('msg_z2','SES',AT,AT,'{"role":"assistant","parentID":"msg_z1","modelID":"m","tokens":{"input":0},"time":{"created":AT}}');` +
+			message + `('msg_z5','SES',AT+60009,AT,'{"role":"user","time":{"created":1895629060009}}');` +
+			message + `('msg_z6','SES',AT+60010,AT,'{"role":"assistant","parentID":"msg_z5","modelID":"m","time":{"created":1895629060010,"completed":1895629060011},"error":{"name":"APIError","data":{"message":"no"}}}');`
 	)
 	for name, c := range map[string]struct {
 		statements string
@@ -56,6 +59,7 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 		"a call without a result":         {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"pending","input":{}}}`), 1, 1, 10, 0},
 		"a call that failed":              {answer(`{"type":"tool","callID":"call_z1","tool":"bash","state":{"status":"error","input":{},"error":"no","time":{"start":AT,"end":AT}}}`), 1, 1, 10, 0},
 		"calls with one id cut off":       {answer(cut) + again + subagent, 1, 2, 10, 0},
+		"a refusal after a cut":           {refused, 1, 0, 0, 0},
 		"in one answer, too":              {answer(cut, strings.Replace(cut, `"x"`, `"y"`, 1)), 1, 2, 10, 0},
 		"a message that is no JSON":       {answer() + message + `('msg_z3','SES',AT,AT,'{"ro');`, 1, 0, 10, 1},
 		"a part that is no JSON":          {answer(`{"ty`), 1, 0, 10, 1},
