@@ -169,13 +169,20 @@ func growth(before, r *store.Request) int64 {
 	return r.Usage.Input - before.Usage.Input - before.Usage.Output
 }
 
+// Missed reports whether a request missed the cache, which had what the agent's request before had,
+// and how many tokens of that it sent anew.
+func Missed(before, r *store.Request) (anew int64, missed bool) {
+	known := min(before.Usage.Input, r.Usage.Input)
+	anew = known - r.Usage.CacheRead
+	return anew, anew >= fewTokens && r.Usage.CacheRead < known/2
+}
+
 // details finds the requests that missed the cache, which had what the agent's request
 // before had, and the outputs that made the next request larger.
 func details(w *store.Work) (misses, outputs []CostItem) {
 	cached := slices.ContainsFunc(w.Requests, func(r store.Request) bool { return r.Usage != nil && r.Usage.CacheRead+r.Usage.CacheWrite > 0 })
 	pairs(w, func(p, r *store.Request, between []*store.Call) {
-		known := min(p.Usage.Input, r.Usage.Input)
-		if anew := known - r.Usage.CacheRead; cached && anew >= fewTokens && r.Usage.CacheRead < known/2 {
+		if anew, missed := Missed(p, r); cached && missed {
 			misses = append(misses, CostItem{
 				Kind: "cache miss", Span: r.Span, Tokens: anew, CostUSD: r.Usage.CostUSD,
 				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", Offset(r.Started, w.Summary.Started), Tokens(anew)),
