@@ -90,7 +90,7 @@ func foundIn(t *testing.T, home string) map[[2]string]string {
 	command(&all, "findings", "--json")
 	ids := make(map[string]string)
 	for _, f := range all.Findings {
-		var shown struct {
+		var shown []struct {
 			ResourceSpans []struct {
 				ScopeSpans []struct {
 					Spans []struct {
@@ -103,11 +103,13 @@ func foundIn(t *testing.T, home string) map[[2]string]string {
 				}
 			}
 		}
-		command(&shown, "show", f.Trace, "--json")
-		for _, sp := range shown.ResourceSpans[0].ScopeSpans[0].Spans {
-			for _, kv := range sp.Attributes {
-				if kv.Key == otelmap.KeyToolCallID || kv.Key == otelmap.KeyResponseID {
-					ids[sp.SpanID] = kv.Value.StringValue
+		command(&shown, "show", "--session="+f.Session, "--json")
+		for _, task := range shown {
+			for _, sp := range task.ResourceSpans[0].ScopeSpans[0].Spans {
+				for _, kv := range sp.Attributes {
+					if kv.Key == otelmap.KeyToolCallID || kv.Key == otelmap.KeyResponseID {
+						ids[sp.SpanID] = kv.Value.StringValue
+					}
 				}
 			}
 		}

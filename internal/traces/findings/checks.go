@@ -1,8 +1,8 @@
 package findings
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -15,181 +15,137 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
+// A command is the check if it followed edits in habit of at most history earlier tasks, and in usual
+// of the newest of them.
 const (
-	// habit is after how many earlier tasks with such edits a command is the check, of at most
-	// history; usual of the newest ones must have it.
 	habit, history = 5, 100
-	newest, usual  = 10, 0.8
+	newest, usual  = 10, 0.5
 )
 
 var (
-	checks   = regexp.MustCompile(`(?i)(^|[ :._-])(tests?|check|lint|vet|clippy|typecheck|type-check|verify|validate|specs?|test\w*)([ :._-]|$)|^(pytest|jest|vitest|mocha|mypy|eslint|ruff|tsc|shellcheck|golangci-lint|rspec|phpunit|tox|nox|ctest)$`)
+	checks = regexp.MustCompile(`(?i)(^|[ :._-])(test\w*|check|lint|vet|clippy|type-?check|verify|validate|specs?)([ :._-]|$)|^(pytest|jest|vitest|mocha|mypy|eslint|ruff|tsc|shellcheck|golangci-lint|rspec|phpunit|tox|nox|ctest)$`)
+	// noChecks are commands that have such words, quiet those that run no other checks.
 	noChecks = regexp.MustCompile(`^(git|gh|glab|docker|kubectl|helm|cat|ls|cd|test|\[)( |$)`)
+	quiet    = regexp.MustCompile(`^(git (add|status|diff)|go (build|vet)|gofmt|ruff|tsc|npx tsc|eslint|prettier)$`)
 	// noRuns are prompts that want nothing to be run.
 	noRuns = regexp.MustCompile(`(?i)\b(don'?t|do not|without|no|skip|never|not yet)\b[^.;]{0,40}\b(tests?|run(ning)?|checks?|lint(ing)?|build(ing)?|commands?|verif\w*)\b`)
 )
 
-// documents are the endings of files that a check does not check.
+// documents are the endings of files that no check checks.
 var documents = strings.Fields(".md .mdx .markdown .txt .rst .adoc .org .png .jpg .jpeg .gif .svg .ico .pdf .csv .log .gitignore .env .example .lock")
 
-// ending is that of a file of a project that a check may check, else "".
-func ending(file, project string) string {
-	file = strings.ReplaceAll(file, `\`, "/")
-	end := strings.ToLower(path.Ext(file))
-	if (path.IsAbs(file) || otelmap.OnDrive(file)) && !otelmap.Below(file, project) || strings.HasPrefix(file, "~") || slices.Contains(documents, end) {
-		return ""
-	}
-	return end
+// Edited is what is kept of a task.
+type Edited struct {
+	Started   time.Time
+	Directory string
+	// After has the endings of the files that were edited, each with the checks that ran after, nil
+	// without any. Last are the edits after which nothing ran that may have checked them, but Ran.
+	After map[string][]string
+	Last  []*store.Call
+	Ran   []string
 }
 
-// endings are those of what a call has edited.
+// EditedBy returns what is kept of a task.
+func EditedBy(w *store.Work) Edited {
+	e := Edited{Started: w.Summary.Started, Directory: w.Summary.Directory}
+	s := newSession([]*store.Work{w})
+	var busy time.Time
+	for i := range w.Calls {
+		c := &w.Calls[i]
+		for _, end := range endings(c) {
+			if e.After == nil {
+				e.After = make(map[string][]string)
+			}
+			e.After[end] = append(e.After[end], "")
+		}
+		var ran []string
+		for _, part := range commands(script(c)) {
+			ran = append(ran, store.Program(part))
+		}
+		switch edits := len(view.NewArguments(c.Tool, c.Arguments).Edits()) > 0; {
+		case len(endings(c)) > 0 && !busy.After(c.Started):
+			own := *c
+			own.Result = ""
+			e.Last = append(e.Last, &own)
+		case edits, s.harmless(c), c.Command == "" && c.Status == otelmap.EndDenied:
+		case len(ran) > 0 && !slices.ContainsFunc(ran, func(p string) bool { return !quiet.MatchString(p) && !slices.Contains(readers, p) }) && !cut(c.Arguments):
+			e.Ran = append(e.Ran, ran...)
+		default:
+			e.Last = nil
+			if busy = ended(c); background(c) {
+				busy = w.Summary.Ended
+			}
+		}
+		for _, program := range ran {
+			for end := range e.After {
+				if c.Status != otelmap.EndDenied && checks.MatchString(program) && !noChecks.MatchString(program) && !slices.Contains(e.After[end], program) {
+					e.After[end] = append(e.After[end], program)
+				}
+			}
+		}
+	}
+	t := &w.Summary
+	if t.Outcome != otelmap.OutcomeCompleted || t.Evidence == otelmap.EvidencePartial || noRuns.MatchString(t.Title) ||
+		slices.ContainsFunc(w.Marks, func(m store.Mark) bool { return m.Name == otelmap.EventHook && !strings.Contains(m.Text, "hookspan") }) {
+		e.Last = nil
+	}
+	return e
+}
+
+// endings are those of the files of a project that a call has edited and a check may check.
 func endings(c *store.Call) (out []string) {
 	given := view.NewArguments(c.Tool, c.Arguments)
 	if c.Status != otelmap.EndOK || len(given.Edits()) == 0 {
 		return nil
 	}
 	for _, file := range given.Files() {
-		if end := ending(file, c.Directory); end != "" {
+		end := strings.ToLower(path.Ext(strings.ReplaceAll(file, `\`, "/")))
+		outside := (path.IsAbs(file) || otelmap.OnDrive(file)) && !otelmap.Below(file, c.Directory) || strings.HasPrefix(file, "~")
+		if end != "" && !outside && !slices.Contains(documents, end) {
 			out = append(out, end)
 		}
 	}
 	return out
 }
 
-// Edited is what is kept of an earlier task: the endings of the files that it edited, each with the
-// checks that ran after.
-type Edited struct {
-	Started time.Time
-	After   map[string][]string
-}
-
-// EditedBy returns that of a task, nil After if it edited nothing that counts.
-func EditedBy(w *store.Work) Edited {
-	out := Edited{Started: w.Summary.Started}
-	for i := range w.Calls {
-		c := &w.Calls[i]
-		for _, end := range endings(c) {
-			if out.After == nil {
-				out.After = make(map[string][]string)
-			}
-			if _, known := out.After[end]; !known {
-				out.After[end] = nil
-			}
-		}
-		if c.Command == "" || c.Status == otelmap.EndDenied || len(out.After) == 0 {
-			continue
-		}
-		for _, part := range commands(script(c)) {
-			if program := store.Program(part); checks.MatchString(program) && !noChecks.MatchString(program) {
-				for end, ran := range out.After {
-					if !slices.Contains(ran, program) {
-						out.After[end] = append(ran, program)
-					}
-				}
-			}
-		}
-	}
-	return out
-}
-
-// Pending are the edits at the end of a session after which only reading calls were made.
-type Pending struct {
-	Directory string
-	Started   time.Time
-	edits     []*store.Call
-}
-
-// PendingOf returns those of a session, nil if there are none.
-func PendingOf(works []*store.Work) *Pending {
-	s := newSession(works)
-	out := new(Pending)
-	var busy time.Time
-	for _, it := range s.items {
-		c := it.call
-		switch {
-		case c == nil && (it.hook == "" || strings.Contains(it.hook, "hookspan")), c != nil && c.Status == otelmap.EndDenied && c.Command == "":
-		case c == nil:
-			out.edits = nil
-		case len(endings(c)) > 0:
-			if !busy.After(c.Started) {
-				out.edits = append(out.edits, c)
-			}
-		case !s.harmless(c) && len(view.NewArguments(c.Tool, c.Arguments).Edits()) == 0:
-			out.edits = nil
-			if busy = ended(c); background(c) {
-				return nil
-			}
-		}
-	}
-	if len(out.edits) == 0 {
-		return nil
-	}
-	for _, w := range works {
-		t := &w.Summary
-		if !t.Ended.Before(out.edits[0].Started) && (t.Outcome != otelmap.OutcomeCompleted || t.Evidence == otelmap.EvidencePartial || noRuns.MatchString(t.Title)) {
-			return nil
-		}
-		if t.TraceID == out.edits[0].Trace {
-			out.Directory, out.Started = t.Directory, t.Started
-		}
-	}
-	for i, c := range out.edits { // without the session
-		own := *c
-		out.edits[i], own.Result = &own, ""
-	}
-	return out
-}
-
-// Finding returns the finding of edits that the project's check did not follow, given the project's
-// other tasks, the newest first. ok is false if there is no such check.
-func (p *Pending) Finding(others []Edited) (f view.Finding, ok bool) {
-	best, check, of := 0, "", 0
-	var edits []*store.Call
-	for _, end := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(mapped(p.edits, endings)...)))) {
-		followed, recent := make(map[string]int), make(map[string]int)
-		tasks, looked := 0, 0
-		for _, e := range others {
-			ran, edited := e.After[end]
-			if !e.Started.Before(p.Started) || looked == history {
-				continue
-			}
-			if looked++; !edited {
+// Unchecked returns the finding of a task whose last edits the project's check did not follow, given
+// the project's other tasks, the newest first. ok is false if there is no such check.
+func (e *Edited) Unchecked(others []Edited) (f view.Finding, ok bool) {
+	best, check, of, ending := 0, "", 0, ""
+	for end := range e.After {
+		followed, recent, tasks := make(map[string]int), make(map[string]int), 0
+		for i := range others {
+			ran := others[i].After[end]
+			if len(ran) == 0 || !others[i].Started.Before(e.Started) || tasks == history {
 				continue
 			}
 			tasks++
-			for _, program := range ran {
+			for _, program := range slices.Compact(slices.Sorted(slices.Values(ran))) {
 				if followed[program]++; tasks <= newest {
 					recent[program]++
 				}
 			}
 		}
-		for program, n := range followed {
-			if n >= habit && float64(recent[program]) >= usual*float64(min(tasks, newest)) && (n > best || n == best && program < check) {
-				best, check, of = n, program, tasks
-				edits = slices.DeleteFunc(slices.Clone(p.edits), func(c *store.Call) bool { return !slices.Contains(endings(c), end) })
+		for _, program := range slices.Sorted(maps.Keys(followed)) {
+			n := followed[program]
+			if program != "" && n >= habit && float64(recent[program]) >= usual*float64(min(tasks, newest)) && n > best {
+				best, check, of, ending = n, program, tasks, end
 			}
 		}
 	}
-	if check == "" {
+	edits := slices.DeleteFunc(slices.Clone(e.Last), func(c *store.Call) bool { return !slices.Contains(endings(c), ending) })
+	if check == "" || len(edits) == 0 || slices.Contains(e.Ran, check) {
 		return f, false
 	}
 	var files []string
 	for _, c := range edits {
 		for _, file := range view.NewArguments(c.Tool, c.Arguments).Files() {
-			if name := termtext.Line(view.Relative(file, c.Directory)); !slices.Contains(files, name) {
-				files = append(files, name)
-			}
+			files = append(files, termtext.Line(view.Relative(file, c.Directory)))
 		}
 	}
+	names := strings.Join(slices.Compact(slices.Sorted(slices.Values(files))), ", ")
 	f = new(session).finding(notChecked, 0, check, fmt.Sprintf("%s did not run after %s of %s; it did in %d of %d earlier tasks with such edits",
-		check, termtext.Plural(len(edits), "edit"), strings.Join(files, ", "), best, of), edits...)
-	f.Directory = cmp.Or(p.Directory, f.Directory)
+		check, termtext.Plural(len(edits), "edit"), names, best, of), edits...)
+	f.Directory = e.Directory
 	return f, true
-}
-
-func mapped[T, U any](list []T, f func(T) U) (out []U) {
-	for _, v := range list {
-		out = append(out, f(v))
-	}
-	return out
 }

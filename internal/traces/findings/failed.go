@@ -19,17 +19,17 @@ var (
 	// exit is what a shell tool says without what the command printed.
 	exit = regexp.MustCompile(`(?i)^\W*((command|process)\s+)?(failed|exited|terminated)?\s*(with\s+)?(exit\s+)?(code|status)?\W*-?\d*\W*$`)
 	// passing are failures that may pass by themselves.
-	passing = regexp.MustCompile(`(?i)time[ds]?[ -]?out|\bconnect(ion|ing)?\b|\bECONN|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EADDRINUSE|\bnetwork|unreachable|temporar|try again|\bretry(ing)?\b|rate.?limit|too many requests|(status|http|code)\W{0,3}(429|5\d\d)\b|unavailable|overloaded|in progress|not (yet )?(ready|healthy|running|started)|waiting for|\bbusy\b|\.lock\b|\block(ed)?\b|already in use|bad gateway|no space|resolve host|\bdns\b|\bkilled\b|\bsignal\b|interrupt|cancel|quota|out of memory|\bflak[ey]`)
+	passing = regexp.MustCompile(`(?i)time[ds]?[ -]?out|\bconnect(ion|ing)?\b|\bECONN|ETIMEDOUT|EAI_AGAIN|\bENOTFOUND|EADDRINUSE|\bnetwork|unreachable|temporar|try again|\bretry(ing)?\b|rate.?limit|too many requests|(status|http|code)\W{0,3}(429|5\d\d)\b|unavailable|overloaded|in progress|not (yet )?(ready|healthy|running|started)|waiting for|\bbusy\b|\.lock\b|\block(ed)?\b|already in use|bad gateway|no space|resolve host|\bdns\b|\bkilled\b|\bsignal\b|interrupt|cancel|quota|out of memory|\bflak[ey]`)
 )
 
 // askers are programs whose end depends on more than the files: they ask servers, wait or install.
 var askers = strings.Fields(`sleep wait watch until while for retry timeout curl wget http https nc netcat telnet ping ssh scp rsync gh glab kubectl helm docker
 	docker-compose podman aws gcloud az systemctl service journalctl pg_isready psql mysql mongo mongosh redis-cli sqlite3 ps pgrep kill pkill lsof ss netstat tail tmux screen
-	adb vault heroku fly flyctl vercel netlify terraform pip pip3 apt apt-get brew dig nslookup host ab k6 wrk open xdg-open playwright
+	adb vault heroku fly flyctl vercel netlify terraform pip pip3 apt apt-get brew dig nslookup host ab k6 wrk open xdg-open
 	test [ [[ grep rg diff cmp which type command`)
 
 // askingParts are commands of other programs that do.
-var askingParts = regexp.MustCompile(`^(npm|pnpm|yarn|bun) (i|ci|install|add|publish|view|info|update|audit|outdated)\b|^(go) (get|mod|install)\b|^cargo (publish|update|install|fetch|add|search)\b|^git (push|pull|fetch|clone|ls-remote|remote|submodule)\b|^(npx|uvx|uv) `)
+var askingParts = regexp.MustCompile(`^(npm|pnpm|yarn|bun) (i|ci|install|add|publish|view|info|update|audit|outdated)\b|^(go) (get|mod|install)\b|^cargo (publish|update|install|fetch|add|search)\b|^git (push|pull|fetch|clone|ls-remote|remote|submodule)\b|\bplaywright\b`)
 
 // repeatable returns what a failed call has in common with an equal one and its failure, if a
 // second one proves something.
@@ -37,6 +37,8 @@ func (s *session) repeatable(c *store.Call) (key, failure string) {
 	failure = strings.TrimSpace(times.ReplaceAllString(c.Error, "#"))
 	text := script(c)
 	switch line := view.FailureLine(c.Error); {
+	case c.Host == "codex" && c.Command != "": // in which folder is not recorded
+		return "", ""
 	case c.Status != otelmap.EndFailed, c.Own(), c.Server != "", s.started[c.Span], line == "", exit.MatchString(strings.TrimSpace(c.Error)), passing.MatchString(c.Error):
 		return "", ""
 	case c.Command == "" && len(view.NewArguments(c.Tool, c.Arguments).Files()) == 0:

@@ -371,10 +371,10 @@ func TestCheckThatDidNotRun(t *testing.T) {
 		}
 		task := newTask(99, day)
 		c.do(task)
-		p := PendingOf(works(task))
+		e := EditedBy(task.work())
 		found := false
-		if p != nil {
-			_, found = p.Finding(others)
+		if len(e.Last) > 0 {
+			_, found = e.Unchecked(others)
 		}
 		if found != c.found {
 			t.Errorf("%s: found %t, want %t", c.name, found, c.found)

@@ -40,9 +40,9 @@ var Kinds = [...]Kind{
 		"say so or a request of the session got tokens from the cache after more than five minutes, else five minutes. Never found: " +
 		"after a compaction, another model, a session's new start, or if the input became shorter.",
 		"Continue before the cache expires, or begin a new session for what needs little of the old one."},
-	{"not-checked", "The session ended, completed, after edits of files that the project's check did not follow. The check is a command that tests " +
+	{"not-checked", "A task ended, completed, after edits of files that the project's check did not follow. The check is a command that tests " +
 		"or lints, and that ran after edits of files with the same ending in at least five of the project's last hundred tasks before, " +
-		"and in at least eight of ten of the newest ten. Never found: if any command but reading ones, or a hook, ran or was denied " +
+		"and in half of the newest ten. Never found: if any command but reading ones, or a hook, ran or was denied " +
 		"after the edits, for documents, if a prompt wants nothing run, or where the record is " +
 		"not complete.",
 		"Run the check before you use the work."},
@@ -63,7 +63,7 @@ func (s *session) finding(kind, extra int, subject, what string, calls ...*store
 	for _, c := range calls {
 		f.Spans = append(f.Spans, c.Span)
 	}
-	first := calls[min(extra, len(calls)-1)]
+	first := calls[extra]
 	f.Trace, f.Session, f.Host, f.Directory, f.Started = first.Trace, first.Session, first.Host, first.Directory, first.Started
 	if kind == notChecked {
 		return f
@@ -98,9 +98,8 @@ type item struct {
 	at      time.Time
 	call    *store.Call
 	request *store.Request
-	mark    string
-	// hook is the command of a hook.
-	hook string
+	// mark is the name of a mark, said the text of a prompt.
+	mark, said string
 }
 
 // restart is the mark of a conversation that begins anew, without what was before.
@@ -118,7 +117,7 @@ func newSession(works []*store.Work) *session {
 		}
 		s.items = append(s.items, item{at: w.Summary.Started, mark: otelmap.EventPrompt})
 		for _, m := range w.Marks {
-			s.items = append(s.items, item{at: m.At, mark: m.Name, hook: m.Command})
+			s.items = append(s.items, item{at: m.At, mark: m.Name, said: m.Text})
 		}
 		for i := range w.Requests {
 			r := &w.Requests[i]
@@ -137,7 +136,7 @@ func newSession(works []*store.Work) *session {
 }
 
 // Of returns the findings of a session, whose tasks are given in the order of time, with all calls
-// and results. Those of notChecked are in Pending.
+// and results. Those of notChecked are Edited.Unchecked.
 func Of(works []*store.Work) []view.Finding {
 	s := newSession(works)
 	found := slices.Concat(s.failedAgain(), s.readAgain(), s.cacheExpired())

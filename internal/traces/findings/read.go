@@ -26,7 +26,7 @@ func Read(ctx context.Context, s *store.Store, f store.Filter) (out Found, err e
 	if err != nil {
 		return out, err
 	}
-	pending := make(map[string][]*Pending)
+	pending := make(map[string][]Edited)
 	for i := range sessions {
 		out.Tasks += sessions[i].Traces
 		of := f
@@ -48,7 +48,7 @@ func Read(ctx context.Context, s *store.Store, f store.Filter) (out Found, err e
 		}
 		out.Findings = append(out.Findings, slices.DeleteFunc(own, func(f view.Finding) bool { return !selected[f.Trace] })...)
 		for _, p := range last {
-			if selected[p.edits[0].Trace] {
+			if selected[p.Last[0].Trace] {
 				pending[p.Directory] = append(pending[p.Directory], p)
 			}
 		}
@@ -71,13 +71,15 @@ func place(kind string) int {
 }
 
 // readSession returns what is found in a session, "" for the tasks that are in none.
-func readSession(ctx context.Context, s *store.Store, session string) (found []view.Finding, pending []*Pending, err error) {
+func readSession(ctx context.Context, s *store.Store, session string) (found []view.Finding, pending []Edited, err error) {
 	hosts := make(map[string][]*store.Work)
 	look := func(works []*store.Work) {
 		slices.SortStableFunc(works, func(x, y *store.Work) int { return x.Summary.Started.Compare(y.Summary.Started) })
 		found = append(found, Of(works)...)
-		if p := PendingOf(works); p != nil {
-			pending = append(pending, p)
+		for _, w := range works {
+			if e := EditedBy(w); len(e.Last) > 0 {
+				pending = append(pending, e)
+			}
 		}
 	}
 	err = s.EachWhole(ctx, store.Filter{Session: session, Whole: true}, func(w *store.Work) error {
@@ -95,13 +97,14 @@ func readSession(ctx context.Context, s *store.Store, session string) (found []v
 }
 
 // unchecked returns the findings of edits that the project's check did not follow.
-func unchecked(ctx context.Context, s *store.Store, directory string, pending []*Pending) (found []view.Finding, err error) {
-	slices.SortFunc(pending, func(x, y *Pending) int { return x.Started.Compare(y.Started) })
+func unchecked(ctx context.Context, s *store.Store, directory string, pending []Edited) (found []view.Finding, err error) {
+	slices.SortFunc(pending, func(x, y Edited) int { return x.Started.Compare(y.Started) })
 	first, enough := pending[0].Started, 0
 	var others []Edited
 	f := store.Filter{Directory: directory, Until: pending[len(pending)-1].Started.Add(time.Nanosecond)}
 	err = s.EachWork(ctx, f, nil, func(w *store.Work) error {
-		if e := EditedBy(w); w.Summary.Directory == directory && e.After != nil {
+		if e := EditedBy(w); e.Directory == directory && e.After != nil {
+			e.Last = nil
 			if others = append(others, e); e.Started.Before(first) {
 				enough++
 			}
@@ -114,8 +117,8 @@ func unchecked(ctx context.Context, s *store.Store, directory string, pending []
 	if err != nil && !errors.Is(err, store.ErrEnough) {
 		return nil, err
 	}
-	for _, p := range pending {
-		if f, ok := p.Finding(others); ok {
+	for i := range pending {
+		if f, ok := pending[i].Unchecked(others); ok {
 			found = append(found, f)
 		}
 	}

@@ -22,9 +22,12 @@ var (
 	// polled are files that are read to see whether they have grown.
 	polled = regexp.MustCompile(`(?i)\.(log|out|output|pid|lock|jsonl|tmp|status)$|^/(proc|sys|dev)/|/tasks/|^-?$|[/\\]$`)
 	// sweeping are commands that may change many files.
-	sweeping = regexp.MustCompile(`(?i)\bgit\s+(-\S+\s+)*(checkout|switch|restore|stash|reset|merge|pull|rebase|apply|am|cherry-pick|revert|clean)\b|\b(fmt|gofmt|goimports|gofumpt|format|prettier|black|isort|rustfmt|codegen|generate|migrate|patch|codemod)\b|--(fix|write|update)\b|\s-w\b|-i\b|\bupdate\b|\bxargs\b`)
+	sweeping = regexp.MustCompile(`(?i)\bgit\s+(-\S+\s+)*(checkout|switch|restore|stash|reset|merge|pull|rebase|apply|am|cherry-pick|revert|clean)\b|\b(fmt|gofmt|goimports|gofumpt|format|prettier|black|isort|rustfmt|codegen|generate|migrate|patch|codemod)\b|--(fix|write|update)\b|\s-w\b|-i\b|\b(npm|pnpm|yarn|bun|cargo|go|pip3?|uv|poetry|bundle|composer)\s+(add|install|i|get|remove|mod|update|upgrade)\b|\bxargs\b`)
 	reading  = regexp.MustCompile(`^(?:cat|nl(?: -ba)?|sed -n ['"]?[0-9,]+p['"]?|head(?: -n? ?[0-9]+)?) +([^\s;&|<>$*?` + "`" + `]+)$`)
 )
+
+// large is from how many tokens on a compaction must leave fewer: of a small context it may not.
+const large = 20_000
 
 // readTools are tools that read a file, in lower case.
 var readTools = strings.Fields("read read_file readfile view view_file open_file notebookread str_replace_based_edit_tool str_replace_editor")
@@ -62,9 +65,10 @@ type reader struct {
 	*session
 	known       map[string]*reads
 	compactions int
-	// inputs are the tokens of the newest request, by agent and model. unproved reports a compaction
-	// after which no request was smaller.
+	// inputs are the tokens of the newest request, by agent and model, before the lead agent's before
+	// the last compaction. unproved reports that no request has been smaller since.
 	inputs   map[[2]string]int64
+	before   int64
 	unproved bool
 	// after are the reads since the last compaction of what was read before it.
 	after []*store.Call
@@ -86,6 +90,8 @@ func (s *session) readAgain() []view.Finding {
 			r.read(it.call)
 		case it.request != nil:
 			r.request(it.request)
+		case it.mark == otelmap.EventPrompt: // it may want the file to be read again
+			r.changed(func(file string) bool { return strings.Contains(it.said, path.Base(file)) })
 		case it.mark == restart:
 			r.changed(every)
 			r.compacted()
@@ -109,7 +115,7 @@ func (r *reader) read(c *store.Call) {
 		result = known.result // which it says
 	}
 	past := known != nil && known.compactions < r.compactions
-	if known == nil || past && r.unproved && len(r.inputs) > 0 || known.result != result || result == "" || ended(known.calls[len(known.calls)-1]).After(c.Started) {
+	if known == nil || past && r.unproved && r.before >= large || known.result != result || result == "" || ended(known.calls[len(known.calls)-1]).After(c.Started) {
 		r.end(key)
 		r.known[key] = &reads{file, result, []*store.Call{c}, r.compactions}
 		return
@@ -130,17 +136,22 @@ func (r *reader) request(q *store.Request) {
 	if q.Usage == nil {
 		return
 	}
-	key := [2]string{q.AgentSpan, q.Model}
-	if shrunk := q.Usage.Input < r.inputs[key]*9/10; shrunk && q.AgentSpan == "" && r.unproved {
+	key, lead := [2]string{q.AgentSpan, q.Model}, q.AgentSpan == ""
+	shrunk := q.Usage.Input < r.inputs[key]*9/10
+	undone := lead && !r.unproved && r.before >= large && q.Usage.Input >= r.before*9/10 // or as much was added
+	switch r.inputs[key] = q.Usage.Input; {
+	case shrunk && lead && r.unproved:
 		r.unproved = false
-	} else if shrunk {
+	case shrunk, undone:
+		if undone {
+			r.before = 0
+		}
 		for key, known := range r.known {
 			if known.calls[0].AgentSpan == q.AgentSpan {
 				r.end(key)
 			}
 		}
 	}
-	r.inputs[key] = q.Usage.Input
 }
 
 // end ends the reads with a key.
@@ -169,7 +180,12 @@ func (r *reader) compacted() {
 		r.out = append(r.out, r.finding(afterCompaction, 0, names, fmt.Sprintf("%s read again after a compaction: %s", termtext.Plural(len(r.after), "file"), names), r.after...))
 	}
 	r.after, r.files = nil, nil
-	r.compactions, r.unproved = r.compactions+1, true
+	r.compactions, r.unproved, r.before = r.compactions+1, true, 0
+	for key, tokens := range r.inputs {
+		if key[0] == "" {
+			r.before = max(r.before, tokens)
+		}
+	}
 	for key, known := range r.known {
 		last := known.calls[len(known.calls)-1:]
 		if r.end(key); last[0].AgentSpan == "" {
@@ -188,6 +204,8 @@ func mayChange(c *store.Call) func(file string) bool {
 		return func(file string) bool {
 			return slices.ContainsFunc(given.Files(), func(f string) bool { return path.Base(strings.ReplaceAll(f, `\`, "/")) == path.Base(file) })
 		}
+	case c.Server != "" && !c.Own():
+		return func(string) bool { return true }
 	case c.Command == "":
 		if name := strings.ToLower(c.Tool); !slices.Contains(readingTools, name) && regexpWrites.MatchString(name) {
 			return func(string) bool { return true }

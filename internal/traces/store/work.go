@@ -31,10 +31,11 @@ type Work struct {
 	Source string
 }
 
-// Mark is an event of a run or a call: Name is one of otelmap's, Command that of a hook.
+// Mark is an event of a run or a call: Name is one of otelmap's, Text the command of a hook or, for
+// EachWhole alone, a prompt.
 type Mark struct {
-	Name, Command string
-	At            time.Time
+	Name, Text string
+	At         time.Time
 }
 
 // Checkout is what was checked out: a repository by its address, else its name, and a branch. What
@@ -144,7 +145,7 @@ func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) err
 
 // EachWhole is EachWork with stored tasks alone, with all of their calls and the results.
 func (s *Store) EachWhole(ctx context.Context, f Filter, visit func(*Work) error) error {
-	return s.eachWork(ctx, f, nil, append([]step.Part{step.PartResult}, workParts...), ``, visit)
+	return s.eachWork(ctx, f, nil, append([]step.Part{step.PartResult, step.PartEvents}, workParts...), ``, visit)
 }
 
 func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts []step.Part, only string, visit func(*Work) error) error {
@@ -213,7 +214,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 	}
 	for e := range one.Events() {
 		if e.Name() == otelmap.EventPrompt || e.Name() == otelmap.EventCompaction || e.Name() == otelmap.EventHook {
-			w.Marks = append(w.Marks, Mark{Name: e.Name(), Command: e.HookCommand(), At: e.At()})
+			w.Marks = append(w.Marks, Mark{Name: e.Name(), Text: cmp.Or(e.HookCommand(), e.Text()), At: e.At()})
 		}
 	}
 	switch one.Kind() {
