@@ -156,7 +156,7 @@ const (
 	KeyHostInputTokens = "hookspan.usage.host_input_tokens" //nolint:gosec // Counts tokens of a model.
 	// KeyCacheWriteHourTokens are those of the cache's writes that it keeps for an hour, on chat
 	// spans of agents whose files say so.
-	KeyCacheWriteHourTokens = "hookspan.usage.cache_creation.1h.input_tokens" //nolint:gosec // Counts tokens of a model.
+	KeyCacheWriteHourTokens = "hookspan.usage.cache_creation.hour.input_tokens" //nolint:gosec // Counts tokens of a model.
 	// KeyLLMRequests counts the run's requests to the model.
 	KeyLLMRequests = "hookspan.llm.requests"
 	// KeyToolCalls, KeyToolFailures and KeyToolUnknown count the run's tool calls,

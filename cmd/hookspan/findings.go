@@ -83,7 +83,8 @@ func (f *filterFlags) findings(ctx context.Context, p *pipeline.Pipeline, filter
 	shown, tasks, of := []view.Finding{}, make(map[string]bool), make(map[string]int)
 	for _, one := range found.Findings {
 		tasks[one.Trace] = true
-		if of[one.Kind]++; limit < 0 || of[one.Kind] <= limit {
+		of[one.Kind]++
+		if limit < 0 || of[one.Kind] <= limit {
 			shown = append(shown, one)
 		}
 	}

@@ -2,7 +2,6 @@ package findings
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +19,7 @@ const (
 // pair is a request and the agent's request before, both with usage.
 type pair struct {
 	before, r *store.Request
-	work      *store.Work
+	task      *store.Summary
 }
 
 // pause is the time from the end of the request before.
@@ -28,28 +27,20 @@ func (p pair) pause() time.Duration { return p.r.Started.Sub(p.before.Started.Ad
 
 // pairs are the requests of a session that continue what the request before had.
 func (s *session) pairs() (out []pair) {
-	type made struct {
-		*store.Request
-		work *store.Work
-	}
-	var all []made
-	for _, w := range s.works {
-		for i := range w.Requests {
-			all = append(all, made{&w.Requests[i], w})
+	before := make(map[string]*store.Request)
+	for _, it := range s.items {
+		r := it.request
+		if it.mark == restart || it.mark == otelmap.EventCompaction {
+			clear(before)
 		}
-	}
-	slices.SortStableFunc(all, func(x, y made) int { return x.Started.Compare(y.Started) })
-	before, next := make(map[string]*store.Request), 0
-	for _, m := range all {
-		for ; next < len(s.items) && !s.items[next].at.After(m.Started); next++ {
-			if mark := s.items[next].mark; mark == restart || mark == otelmap.EventCompaction {
-				clear(before)
-			}
+		if r == nil {
+			continue
 		}
-		if p := before[m.AgentSpan]; p != nil && p.Usage != nil && m.Usage != nil && p.Model == m.Model && m.Usage.Input >= p.Usage.Input {
-			out = append(out, pair{p, m.Request, m.work})
+		p := before[r.AgentSpan]
+		before[r.AgentSpan] = r
+		if p != nil && p.Usage != nil && r.Usage != nil && p.Model == r.Model && r.Usage.Input >= p.Usage.Input {
+			out = append(out, pair{p, r, it.task})
 		}
-		before[m.AgentSpan] = m.Request
 	}
 	return out
 }
@@ -70,7 +61,7 @@ func (s *session) cacheExpired() (out []view.Finding) {
 		if !missed || !cached || p.pause() <= lasts || !strings.Contains(strings.ToLower(p.r.Model), "claude") {
 			continue
 		}
-		t := &p.work.Summary
+		t := p.task
 		out = append(out, view.Finding{
 			Kind: Kinds[cacheExpired].Name, Do: Kinds[cacheExpired].Do, Trace: t.TraceID, Session: t.Session, Host: t.Host, Directory: t.Directory,
 			Started: p.r.Started, Spans: []string{p.before.Span, p.r.Span}, Subject: p.r.Model, Usage: is,

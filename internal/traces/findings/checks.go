@@ -72,7 +72,8 @@ func EditedBy(w *store.Work) Edited {
 			e.Ran = append(e.Ran, ran...)
 		default:
 			e.Last = nil
-			if busy = ended(c); background(c) {
+			busy = ended(c)
+			if background(c) {
 				busy = w.Summary.Ended
 			}
 		}
@@ -121,7 +122,8 @@ func (e *Edited) Unchecked(others []Edited) (f view.Finding, ok bool) {
 			}
 			tasks++
 			for _, program := range slices.Compact(slices.Sorted(slices.Values(ran))) {
-				if followed[program]++; tasks <= newest {
+				followed[program]++
+				if tasks <= newest {
 					recent[program]++
 				}
 			}

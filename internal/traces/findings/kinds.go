@@ -86,7 +86,6 @@ func (s *session) finding(kind, extra int, subject, what string, calls ...*store
 
 // session is what rules look at: the calls, requests and marks of a session in the order of time.
 type session struct {
-	works    []*store.Work
 	items    []item
 	requests map[string]*store.Request
 	// started are the calls that started subagents, whose own calls are there.
@@ -98,6 +97,8 @@ type item struct {
 	at      time.Time
 	call    *store.Call
 	request *store.Request
+	// task is that of a request.
+	task *store.Summary
 	// mark is the name of a mark, said the text of a prompt.
 	mark, said string
 }
@@ -106,7 +107,7 @@ type item struct {
 const restart = "restart"
 
 func newSession(works []*store.Work) *session {
-	s := &session{works: works, requests: make(map[string]*store.Request), started: make(map[string]bool)}
+	s := &session{requests: make(map[string]*store.Request), started: make(map[string]bool)}
 	for _, w := range works {
 		switch w.Source {
 		case "compact":
@@ -122,7 +123,7 @@ func newSession(works []*store.Work) *session {
 		for i := range w.Requests {
 			r := &w.Requests[i]
 			s.requests[r.Span] = r
-			s.items = append(s.items, item{at: r.Started, request: r})
+			s.items = append(s.items, item{at: r.Started, request: r, task: &w.Summary})
 		}
 		for i := range w.Subagents {
 			s.started[w.Subagents[i].Call] = true

@@ -62,7 +62,7 @@ type reads struct {
 
 // reader follows the reads of a session.
 type reader struct {
-	*session
+	session     *session
 	known       map[string]*reads
 	compactions int
 	// inputs are the tokens of the newest request, by agent and model, before the lead agent's before
@@ -139,7 +139,8 @@ func (r *reader) request(q *store.Request) {
 	key, lead := [2]string{q.AgentSpan, q.Model}, q.AgentSpan == ""
 	shrunk := q.Usage.Input < r.inputs[key]*9/10
 	undone := lead && !r.unproved && r.before >= large && q.Usage.Input >= r.before*9/10 // or as much was added
-	switch r.inputs[key] = q.Usage.Input; {
+	r.inputs[key] = q.Usage.Input
+	switch {
 	case shrunk && lead && r.unproved:
 		r.unproved = false
 	case shrunk, undone:
@@ -160,7 +161,7 @@ func (r *reader) end(key string) {
 	delete(r.known, key)
 	if known != nil && len(known.calls) > 1 {
 		name := termtext.Line(view.Relative(known.file, known.calls[0].Directory))
-		r.out = append(r.out, r.finding(readAgain, 1, name, fmt.Sprintf("%s was read %d times, unchanged", name, len(known.calls)), known.calls...))
+		r.out = append(r.out, r.session.finding(readAgain, 1, name, fmt.Sprintf("%s was read %d times, unchanged", name, len(known.calls)), known.calls...))
 	}
 }
 
@@ -177,7 +178,7 @@ func (r *reader) changed(may func(file string) bool) {
 func (r *reader) compacted() {
 	if len(r.after) > 0 {
 		names := strings.Join(r.files, ", ")
-		r.out = append(r.out, r.finding(afterCompaction, 0, names, fmt.Sprintf("%s read again after a compaction: %s", termtext.Plural(len(r.after), "file"), names), r.after...))
+		r.out = append(r.out, r.session.finding(afterCompaction, 0, names, fmt.Sprintf("%s read again after a compaction: %s", termtext.Plural(len(r.after), "file"), names), r.after...))
 	}
 	r.after, r.files = nil, nil
 	r.compactions, r.unproved, r.before = r.compactions+1, true, 0
@@ -188,7 +189,8 @@ func (r *reader) compacted() {
 	}
 	for key, known := range r.known {
 		last := known.calls[len(known.calls)-1:]
-		if r.end(key); last[0].AgentSpan == "" {
+		r.end(key)
+		if last[0].AgentSpan == "" {
 			known.calls = last
 			r.known[key] = known
 		}

@@ -28,6 +28,8 @@ type Costs struct {
 	// says it in one sentence.
 	Opening *store.Opening `json:"opening,omitempty"`
 	Before  string         `json:"before,omitempty"`
+	// Findings are those of the task, if they were looked for.
+	Findings []Finding `json:"findings,omitempty"`
 }
 
 // CostItem is a part of a trace's cost.
@@ -304,6 +306,10 @@ func Cost(w io.Writer, title string, c Costs, o Options) error {
 			{name: "WHAT", least: minTitle, cell: func(i int) (string, string) { return c.Items[i].What, "" }},
 		}}
 		t.draw(b)
+	}
+	if len(c.Findings) > 0 {
+		_, _ = b.WriteString("\n")
+		st.findings(b, c.Findings)
 	}
 	return b.Flush()
 }

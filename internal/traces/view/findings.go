@@ -37,7 +37,12 @@ type Finding struct {
 
 // DrawFindings writes findings, those of a kind together and below what to do.
 func DrawFindings(w io.Writer, found []Finding, o Options) error {
-	st, b := newStyle(o), bufio.NewWriter(w)
+	b := bufio.NewWriter(w)
+	newStyle(o).findings(b, found)
+	return b.Flush()
+}
+
+func (st *style) findings(b *bufio.Writer, found []Finding) {
 	for from := 0; from < len(found); {
 		to := from
 		for to < len(found) && found[to].Kind == found[from].Kind {
@@ -71,7 +76,6 @@ func DrawFindings(w io.Writer, found []Finding, o Options) error {
 		add(&column{name: "WHAT", least: minTitle}, func(f *Finding) (string, string) { return line(f.What), "" })
 		t.draw(b)
 	}
-	return b.Flush()
 }
 
 // FindingsOf is the section of a report. gone are findings of the period before.
@@ -92,9 +96,10 @@ func FindingsOf(found, gone []Finding) (out ReportSection) {
 	for i := range found {
 		f := &found[i]
 		s := of(f.Kind)
-		if s.n++; f.New {
+		if f.New {
 			s.anew++
 		}
+		s.n++
 		s.tasks[f.Trace], s.usage = true, s.usage.Add(f.Usage)
 	}
 	for i := range gone {
