@@ -95,8 +95,8 @@ func (f *filterFlags) findings(ctx context.Context, p *pipeline.Pipeline, filter
 		defer a.hint(fmt.Sprintf("%d of %d; --all lists every one", len(shown), len(found.Findings)))
 	}
 	last := fmt.Sprintf("%s in %d of %s", termtext.Plural(len(found.Findings), "finding"), len(tasks), termtext.Plural(found.Tasks, "task"))
-	if n := len(found.Gone); n > 0 {
-		last += fmt.Sprintf("; %d of the period before are gone", n)
+	if len(found.Gone) > 0 {
+		last += fmt.Sprintf("; %d of the period before are gone", len(found.Gone))
 	}
 	return paged(a, showFlags{}, func(w io.Writer) error {
 		if err := view.DrawFindings(w, shown, a.viewOptions()); err != nil {

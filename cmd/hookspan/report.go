@@ -76,9 +76,7 @@ to a file, without the secrets that hookspan recognizes, and never sent.
 			if err != nil {
 				return err
 			}
-			if section := view.FindingsOf(found.Findings, found.Gone); len(section.Rows) > 0 {
-				r.Tables = append(r.Tables, section)
-			}
+			r.Tables = append(r.Tables, view.FindingsOf(found.Findings, found.Gone)...)
 			if a.terminal() > 0 && file == "" && !cmd.Flags().Changed("format") {
 				return paged(a, showFlags{}, func(w io.Writer) error { return view.DrawReport(w, export.Cleaned(r, clean), a.viewOptions()) })
 			}

@@ -105,7 +105,8 @@ func (s *session) failedAgain() (out []view.Finding) {
 		case r != nil && r.failure == failure && !ended(r.calls[len(r.calls)-1]).After(c.Started):
 			r.calls = append(r.calls, c)
 		default:
-			if end(key); !busy.After(c.Started) {
+			end(key)
+			if !busy.After(c.Started) {
 				open[key] = &repeated{[]*store.Call{c}, failure}
 			}
 		}

@@ -105,7 +105,8 @@ func unchecked(ctx context.Context, s *store.Store, directory string, pending []
 	err = s.EachWork(ctx, f, nil, func(w *store.Work) error {
 		if e := EditedBy(w); e.Directory == directory && e.After != nil {
 			e.Last = nil
-			if others = append(others, e); e.Started.Before(first) {
+			others = append(others, e)
+			if e.Started.Before(first) {
 				enough++
 			}
 		}

@@ -209,7 +209,7 @@ func mayChange(c *store.Call) func(file string) bool {
 	case c.Server != "" && !c.Own():
 		return func(string) bool { return true }
 	case c.Command == "":
-		if name := strings.ToLower(c.Tool); !slices.Contains(readingTools, name) && regexpWrites.MatchString(name) {
+		if regexpWrites.MatchString(strings.ToLower(c.Tool)) && !slices.Contains(readingTools, strings.ToLower(c.Tool)) {
 			return func(string) bool { return true }
 		}
 		return nil

@@ -78,9 +78,9 @@ func (st *style) findings(b *bufio.Writer, found []Finding) {
 	}
 }
 
-// FindingsOf is the section of a report. gone are findings of the period before.
-func FindingsOf(found, gone []Finding) (out ReportSection) {
-	out = ReportSection{Title: "Findings", Head: []string{"kind", "findings", "tasks", "tokens", "cost", "new", "gone"}}
+// FindingsOf is the section of a report, if there are any. gone are findings of the period before.
+func FindingsOf(found, gone []Finding) []ReportSection {
+	out := ReportSection{Title: "Findings", Head: []string{"kind", "findings", "tasks", "tokens", "cost", "new", "gone"}}
 	type sum struct {
 		n, anew, gone int
 		tasks         map[string]bool
@@ -114,5 +114,8 @@ func FindingsOf(found, gone []Finding) (out ReportSection) {
 		}
 		out.Rows = append(out.Rows, []string{kind, fmt.Sprint(s.n), fmt.Sprint(len(s.tasks)), used, cmp.Or(strings.TrimSpace(price), "-"), fmt.Sprint(s.anew), fmt.Sprint(s.gone)})
 	}
-	return out
+	if out.Rows == nil {
+		return nil
+	}
+	return []ReportSection{out}
 }
