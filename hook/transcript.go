@@ -156,6 +156,8 @@ type Usage struct {
 	Reasoning  int64
 	CacheRead  int64
 	CacheWrite int64
+	// CacheWriteHour is the part of CacheWrite that the cache keeps for an hour, 0 if it is not known.
+	CacheWriteHour int64 `json:",omitempty"`
 	// InputIncludesCache reports that Input includes CacheRead and CacheWrite.
 	InputIncludesCache bool
 	// InputUnknown reports that the host has the count of the output alone.

@@ -34,6 +34,9 @@ func (j *joined) chatMessage(c *exchange) *tracepb.Span {
 	a.texts(KeyHostProvider, c.Provider)
 	if u := c.Usage; u != nil {
 		a.usage(u, u.TotalInput(), true, sameKey)
+		if u.CacheWriteHour > 0 {
+			a.num(KeyCacheWriteHourTokens, u.CacheWriteHour)
+		}
 	}
 	if branch := j.checkedOut(c.Agent, c.start).Branch; branch != j.place.Branch {
 		a.texts(KeyBranch, branch)

@@ -154,6 +154,9 @@ const (
 	// KeyHostInputTokens is the input count as the host counts it, with or
 	// without cache tokens, on root and chat spans.
 	KeyHostInputTokens = "hookspan.usage.host_input_tokens" //nolint:gosec // Counts tokens of a model.
+	// KeyCacheWriteHourTokens are those of the cache's writes that it keeps for an hour, on chat
+	// spans of agents whose files say so.
+	KeyCacheWriteHourTokens = "hookspan.usage.cache_creation.hour.input_tokens" //nolint:gosec // Counts tokens of a model.
 	// KeyLLMRequests counts the run's requests to the model.
 	KeyLLMRequests = "hookspan.llm.requests"
 	// KeyToolCalls, KeyToolFailures and KeyToolUnknown count the run's tool calls,

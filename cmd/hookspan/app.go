@@ -237,7 +237,7 @@ this machine and delivered to the destinations you name.
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		installCmd(a, false), installCmd(a, true), reconcileCmd(a), statusCmd(a), doctorCmd(a), testCmd(a),
-		listCmd(a), callsCmd(a), statsCmd(a), reportCmd(a), statuslineCmd(a), compareCmd(a), tailCmd(a), showCmd(a), blameCmd(a),
+		listCmd(a), callsCmd(a), statsCmd(a), reportCmd(a), findingsCmd(a), statuslineCmd(a), compareCmd(a), tailCmd(a), showCmd(a), blameCmd(a),
 		exportCmd(a), verifyCmd(a), deleteCmd(a), pruneCmd(a), flushCmd(a), importCmd(a), pauseCmd(a), resumeCmd(a),
 		configCmd(a), credentialsCmd(a), hooksCmd(a), demoCmd(a), versionCmd(a), upgradeCmd(a),
 		uiCmd(a), mcpCmd(a), bridgeCmd(a), clineHookCmd(a), claudeHookCmd(a), runHooksCmd(a), runCmd(a),

@@ -26,7 +26,7 @@ var bites = map[string]string{
 	"project": "/w/a", "agent": "cline", "model": "=claude-opus-4-1", "tool": "Edit", "branch": "main", "outcome": "completed", "min-cost": "0.5",
 	"failed": "", "denied": "", "since": "15d", "until": "8d", "grep": "gamma", "session": "s-a", "limit": "9", "json": "", "csv": "", "sums": "",
 	"timeline": "", "sort": "cost", "by": "day", "command": "go", "file": "delta", "subagent": "reviewer", "slower": "400ms", "dearer": "0.1",
-	"edits": "", "full": "", "pr": "7", "commit": "1c29f8", "format": "json", "output": "out.html", "cost": "", "span": "3", "verbose": "", "strict": "",
+	"edits": "", "full": "", "pr": "7", "commit": "1c29f8", "format": "json", "output": "out.html", "cost": "", "span": "3", "verbose": "", "strict": "", "explain": "read-again",
 }
 
 // aside are flags that page or colour, and those that only ask a person.
@@ -52,7 +52,7 @@ func TestNoFlagIsIgnored(t *testing.T) {
 		contexts [][]string
 		only     []string
 	}{
-		{a, [][]string{{"list", "--limit", "80"}, {"calls", "--limit", "400"}, {"stats"}, {"stats", "--by", "day"}, {"report", "--since=30d"}, {"compare", "since=38d", "until=2d"}, {"export", "--until", "now"}}, nil},
+		{a, [][]string{{"list", "--limit", "80"}, {"calls", "--limit", "400"}, {"stats"}, {"stats", "--by", "day"}, {"report", "--since=30d"}, {"findings", "--limit", "80"}, {"compare", "since=38d", "until=2d"}, {"export", "--until", "now"}}, nil},
 		{a, [][]string{{"list", "--json"}, {"list", "--timeline"}, {"calls", "--json"}, {"stats", "--json"}, {"stats", "--by", "day"}}, []string{"json", "csv", "sums", "timeline", "sort", "by", "limit", "edits", "failed", "denied", "grep"}},
 		{a, [][]string{{"export", "--format", "otlp", "--until", "now"}, {"verify", "--until", "now"}}, []string{"limit", "json", "output", "failed"}},
 		{home, [][]string{{"show", trace}, {"show", session}, {"show", "--session=" + session}, {"show", trace, "--failed"}, {"show", trace, "--cost"}, {"show", trace, "--json"}, {"show", trace, "--failed", "--full"}}, nil},

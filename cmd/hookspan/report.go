@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/export"
+	"github.com/hookspan/hookspan/internal/traces/findings"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
@@ -27,7 +28,7 @@ func reportCmd(a *app) *cobra.Command {
 		Use: "report", Short: "Report on a week or another period, on at most two pages",
 		Long: `Report what the agents did in a period, the last week, or that before --until: tasks, time and cost by
 project and model, the dearest tasks, failures that repeat, how long agents waited for
-you, and the most edited files. The report is shown, printed as Markdown into a pipe, or written
+you, the most edited files, and the findings, as hookspan findings explains them. The report is shown, printed as Markdown into a pipe, or written
 to a file, without the secrets that hookspan recognizes, and never sent.
 
   hookspan report
@@ -71,6 +72,11 @@ to a file, without the secrets that hookspan recognizes, and never sent.
 			if err != nil {
 				return err
 			}
+			found, err := findings.Compare(ctx, p.Store, f, a.now())
+			if err != nil {
+				return err
+			}
+			r.Tables = append(r.Tables, view.FindingsOf(found.Findings, found.Gone)...)
 			if a.terminal() > 0 && file == "" && !cmd.Flags().Changed("format") {
 				return paged(a, showFlags{}, func(w io.Writer) error { return view.DrawReport(w, export.Cleaned(r, clean), a.viewOptions()) })
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/hookspan/hookspan/internal/redact/configured"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/calltext"
+	"github.com/hookspan/hookspan/internal/traces/findings"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -49,7 +50,8 @@ the texts are whole: from the agent's own files or, if these no longer have them
 from the spool, without secrets; where they are from is printed.
 
 --cost says where the money went: for the agent's requests and its subagents, and which
-requests missed the cache or were made larger by the output of a call.
+requests missed the cache or were made larger by the output of a call, and what hookspan
+findings finds in the task.
 
 It also says what the session's first request had: the input that the agent and its
 settings send before any work is done, the share that was cached, and how that changed
@@ -213,10 +215,16 @@ func showCost(ctx context.Context, a *app, p *pipeline.Pipeline, t *store.Trace,
 	if err != nil {
 		return err
 	}
-	if f.asJSON {
-		return a.printJSON(view.CostsOf(w, opening))
+	found, err := findings.Read(ctx, p.Store, store.Filter{Trace: t.TraceID})
+	if err != nil {
+		return err
 	}
-	return view.Cost(a.stdout, t.Title, view.CostsOf(w, opening), a.viewOptions())
+	costs := view.CostsOf(w, opening)
+	costs.Findings = found.Findings
+	if f.asJSON {
+		return a.printJSON(costs)
+	}
+	return view.Cost(a.stdout, t.Title, costs, a.viewOptions())
 }
 
 // showCalls shows one row of a trace, or the calls that failed.

@@ -85,7 +85,7 @@ func TestKeysAndColumnsHaveTheWords(t *testing.T) {
 			}
 		}
 	}
-	for _, v := range []any{statsJSON{}, listJSON{}, callsJSON{}, store.Hit{}, shownCall{}, view.EventLine{}, view.Header{}, view.Costs{}, view.Report{}} {
+	for _, v := range []any{statsJSON{}, listJSON{}, callsJSON{}, store.Hit{}, shownCall{}, view.EventLine{}, view.Header{}, view.Costs{}, view.Report{}, findingsJSON{}} {
 		each(reflect.TypeOf(v))
 	}
 	var b strings.Builder

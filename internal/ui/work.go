@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/findings"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
@@ -183,7 +184,12 @@ func (s *Server) cost(r *http.Request) (any, error) {
 		}
 		opening, err := s.opts.Store.Opening(r.Context(), work)
 		out = view.CostsOf(work, opening)
+		if err != nil {
+			return out, err
+		}
 		out.PullRequests = pulls.Of(work)
+		found, err := findings.Read(r.Context(), s.opts.Store, store.Filter{Trace: l.TraceID})
+		out.Findings = found.Findings
 		return out, err
 	})
 }

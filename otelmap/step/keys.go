@@ -23,7 +23,7 @@ const (
 	PartArguments
 	PartResult  // Result and, with PartFailure, Returned
 	PartFailure // Failure, Exception
-	PartUsage   // Usage, Input, Output, CacheRead, CacheWrite, Cost, of events too
+	PartUsage   // Usage, Input, Output, CacheRead, CacheWrite, CacheHour, Cost, of events too
 	PartModel
 	PartAgent  // Agent
 	PartAsked  // Asked, Said
@@ -50,7 +50,7 @@ var keysOf = [...][]string{
 	PartResult:    {otelmap.KeyToolResult},
 	PartFailure:   {otelmap.KeyErrorType, otelmap.KeyExceptionType, otelmap.KeyExceptionMessage},
 	PartUsage: {
-		otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost,
+		otelmap.KeyInputTokens, otelmap.KeyOutputTokens, otelmap.KeyCacheReadTokens, otelmap.KeyCacheWriteTokens, otelmap.KeyCost, otelmap.KeyCacheWriteHourTokens,
 		otelmap.KeyRunInputTokens, otelmap.KeyRunOutputTokens, otelmap.KeyRunCacheReadTokens, otelmap.KeyRunCacheWriteTokens,
 	},
 	PartModel:    {otelmap.KeyRequestModel, otelmap.KeyModel, otelmap.KeyResponseModel},

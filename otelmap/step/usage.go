@@ -74,6 +74,12 @@ func (s Step) CacheRead() (int64, bool) { return s.attrs().tokens(otelmap.KeyCac
 // CacheWrite counts the tokens that were written to the cache.
 func (s Step) CacheWrite() (int64, bool) { return s.attrs().tokens(otelmap.KeyCacheWriteTokens) }
 
+// CacheHour reports that the request wrote to a cache that lasts an hour.
+func (s Step) CacheHour() bool {
+	n, _ := s.attrs().count(otelmap.KeyCacheWriteHourTokens)
+	return n > 0
+}
+
 // Cost is in US dollars.
 func (s Step) Cost() (float64, bool) { return s.attrs().amount(otelmap.KeyCost) }
 

@@ -16,6 +16,11 @@ var shellTools = []string{"bash", "shell", "command", "terminal", "exec", "cmd"}
 // its subcommand if it has them, such as "go test". It is empty for other tools
 // and if the arguments do not say.
 func CommandOf(tool, arguments string) string {
+	return Program(termtext.HeadBytes(ScriptOf(tool, arguments), maxScript)) // the program is among the first words
+}
+
+// ScriptOf returns what a shell tool's call runs, "" for other tools and if the arguments do not say.
+func ScriptOf(tool, arguments string) string {
 	tool = strings.ToLower(tool)
 	if !slices.ContainsFunc(shellTools, func(word string) bool { return strings.Contains(tool, word) }) {
 		return ""
@@ -25,9 +30,11 @@ func CommandOf(tool, arguments string) string {
 	if o.Get("command") != nil {
 		between = " "
 	}
-	command := strings.Join(slices.Collect(rawjson.Strings(o.Get("command", "commands", "cmd"))), between)
-	return program(termtext.HeadBytes(command, maxScript), 0) // the program is among the first words
+	return strings.Join(slices.Collect(rawjson.Strings(o.Get("command", "commands", "cmd"))), between)
 }
+
+// Program returns the program of a shell command as CommandOf does.
+func Program(command string) string { return program(command, 0) }
 
 // maxScript bounds the part of a command in which its program is looked for, in bytes.
 const maxScript = 4 << 10

@@ -19,7 +19,7 @@ type Filter struct {
 	Sort string
 	// Session and Trace are prefixes of the identifiers. If empty, any.
 	Session, Trace string
-	// Whole reports that Session is the whole identifier.
+	// Whole reports that Session is the whole identifier, "" that of tasks without one.
 	Whole bool
 	// Host is the agent, as in Summary. If empty, any.
 	Host string

@@ -61,7 +61,7 @@ func (s *Store) opening(ctx context.Context, host, session string, w *Work) (*Op
 
 // opening returns the task's first request, nil if it continues what was not recorded.
 func (w *Work) opening() *Opening {
-	if w.source == "resume" || len(w.Requests) == 0 || w.Requests[0].Usage == nil {
+	if w.Source == "resume" || len(w.Requests) == 0 || w.Requests[0].Usage == nil {
 		return nil
 	}
 	r := &w.Requests[0]

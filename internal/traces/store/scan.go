@@ -24,7 +24,7 @@ func (f Filter) where() (string, []any) {
 	// No text comes after the greatest character.
 	const end = "\U0010ffff"
 	switch {
-	case f.Session == "":
+	case f.Session == "" && !f.Whole:
 	case f.Whole:
 		add(`t.session = ?`, f.Session)
 	default:

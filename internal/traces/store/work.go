@@ -25,8 +25,17 @@ type Work struct {
 	Calls     []Call
 	Requests  []Request
 	Subagents []Subagent
+	// Marks are the prompts, the compactions and the calls of hooks, in the order of time.
+	Marks []Mark
+	// Source is how the session began before the first run, if that says so.
+	Source string
+}
 
-	source string // how the session began before the first run, if that says so
+// Mark is an event of a run or a call: Name is one of otelmap's, Text the command of a hook or, for
+// EachWhole alone, a prompt.
+type Mark struct {
+	Name, Text string
+	At         time.Time
 }
 
 // Checkout is what was checked out: a repository by its address, else its name, and a branch. What
@@ -65,8 +74,10 @@ type Call struct {
 	Error     string `json:"error,omitempty"`
 	Message   string `json:"-"`
 	DeniedBy  string `json:"deniedBy,omitempty"`
-	// Result is a preview of what it returned, for EachWith alone.
+	// Result is a preview of what it returned, for EachWhole alone.
 	Result string `json:"-"`
+	// Request is the span of the request that asked for the call, "" if it is not known.
+	Request string `json:"-"`
 	// By is who denied the call, in words; the store leaves it to the view.
 	By string `json:"by,omitempty"`
 
@@ -84,8 +95,10 @@ type Request struct {
 	Subagent, AgentSpan string
 	Checkout            Checkout
 	Started             time.Time
-	// Usage is nil if unknown.
+	Took                time.Duration
+	// Usage is nil if unknown. Hour reports that the request wrote to a cache that lasts an hour.
 	Usage *Usage
+	Hour  bool
 	// Calls counts the calls that it asked for.
 	Calls int
 
@@ -130,9 +143,9 @@ func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) err
 	return s.eachWork(ctx, f, nil, requestParts, ` AND role IN (1, 3)`, visit)
 }
 
-// EachWith is EachWork with the stored tasks that have a text, with all of their calls and the results.
-func (s *Store) EachWith(ctx context.Context, text string, visit func(*Work) error) error {
-	return s.eachWork(ctx, Filter{Text: text}, nil, append([]step.Part{step.PartResult}, workParts...), ``, visit)
+// EachWhole is EachWork with stored tasks alone, with all of their calls and the results.
+func (s *Store) EachWhole(ctx context.Context, f Filter, visit func(*Work) error) error {
+	return s.eachWork(ctx, f, nil, append([]step.Part{step.PartResult, step.PartEvents}, workParts...), ``, visit)
 }
 
 func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts []step.Part, only string, visit func(*Work) error) error {
@@ -199,6 +212,11 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		}
 		w.Waits = append(w.Waits, period)
 	}
+	for e := range one.Events() {
+		if e.Name() == otelmap.EventPrompt || e.Name() == otelmap.EventCompaction || e.Name() == otelmap.EventHook {
+			w.Marks = append(w.Marks, Mark{Name: e.Name(), Text: cmp.Or(e.HookCommand(), e.Text()), At: e.At()})
+		}
+	}
 	switch one.Kind() {
 	case step.KindRun:
 		end := Checkout{one.Repository(), one.Branch()}
@@ -207,7 +225,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 			root.rest.Branch = ""
 		}
 		w.roots[at] = root
-		w.source = cmp.Or(w.source, one.Source())
+		w.Source = cmp.Or(w.Source, one.Source())
 	case step.KindTool:
 		f := one.Failure()
 		c := Call{
@@ -225,7 +243,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		w.hidden[id] = !shown
 		w.Calls = append(w.Calls, c)
 	case step.KindRequest:
-		r := Request{Span: id, Model: one.Model(), Started: one.Started(), Usage: one.Usage(), ids: one.Asked(), at: at, unknown: one.BranchUnknown()}
+		r := Request{Span: id, Model: one.Model(), Started: one.Started(), Took: one.Took(), Usage: one.Usage(), Hour: one.CacheHour(), ids: one.Asked(), at: at, unknown: one.BranchUnknown()}
 		r.Checkout.Branch = one.Branch()
 		r.Calls = len(r.ids)
 		w.Requests = append(w.Requests, r)
@@ -241,6 +259,7 @@ func (w *workReader) done() *Work {
 	slices.SortStableFunc(w.Subagents, func(x, y Subagent) int {
 		return cmp.Or(x.Started.Compare(y.Started), cmp.Compare(x.Span, y.Span))
 	})
+	slices.SortStableFunc(w.Marks, func(x, y Mark) int { return x.At.Compare(y.At) })
 	agents, calls := make(map[int]*Subagent), make(map[int]*Call)
 	for i := range w.Subagents {
 		agents[w.Subagents[i].at] = &w.Subagents[i]
@@ -277,6 +296,9 @@ func (w *workReader) done() *Work {
 			if c.id != "" && (by == nil || !r.Started.After(c.Started)) {
 				by = r
 			}
+		}
+		if by != nil {
+			c.Request = by.Span
 		}
 		if by != nil && by.Usage != nil && by.Usage.CostUSD != nil {
 			c.CostUSD = new(*by.Usage.CostUSD / float64(by.Calls))

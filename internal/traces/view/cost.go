@@ -28,6 +28,8 @@ type Costs struct {
 	// says it in one sentence.
 	Opening *store.Opening `json:"opening,omitempty"`
 	Before  string         `json:"before,omitempty"`
+	// Findings are those of the task, if they were looked for.
+	Findings []Finding `json:"findings,omitempty"`
 }
 
 // CostItem is a part of a trace's cost.
@@ -169,13 +171,20 @@ func growth(before, r *store.Request) int64 {
 	return r.Usage.Input - before.Usage.Input - before.Usage.Output
 }
 
+// Missed reports whether a request missed the cache, which had what the agent's request before had,
+// and how many tokens of that it sent anew.
+func Missed(before, r *store.Request) (anew int64, missed bool) {
+	known := min(before.Usage.Input, r.Usage.Input)
+	anew = known - r.Usage.CacheRead
+	return anew, anew >= fewTokens && r.Usage.CacheRead < known/2
+}
+
 // details finds the requests that missed the cache, which had what the agent's request
 // before had, and the outputs that made the next request larger.
 func details(w *store.Work) (misses, outputs []CostItem) {
 	cached := slices.ContainsFunc(w.Requests, func(r store.Request) bool { return r.Usage != nil && r.Usage.CacheRead+r.Usage.CacheWrite > 0 })
 	pairs(w, func(p, r *store.Request, between []*store.Call) {
-		known := min(p.Usage.Input, r.Usage.Input)
-		if anew := known - r.Usage.CacheRead; cached && anew >= fewTokens && r.Usage.CacheRead < known/2 {
+		if anew, missed := Missed(p, r); cached && missed {
 			misses = append(misses, CostItem{
 				Kind: "cache miss", Span: r.Span, Tokens: anew, CostUSD: r.Usage.CostUSD,
 				What: fmt.Sprintf("request at %s sent %s anew that was in the request before", Offset(r.Started, w.Summary.Started), Tokens(anew)),
@@ -297,6 +306,10 @@ func Cost(w io.Writer, title string, c Costs, o Options) error {
 			{name: "WHAT", least: minTitle, cell: func(i int) (string, string) { return c.Items[i].What, "" }},
 		}}
 		t.draw(b)
+	}
+	if len(c.Findings) > 0 {
+		_, _ = b.WriteString("\n")
+		st.findings(b, c.Findings)
 	}
 	return b.Flush()
 }

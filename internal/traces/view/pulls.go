@@ -22,7 +22,7 @@ type Pulls map[store.Checkout]string
 func PullsOf(ctx context.Context, s *store.Store) (Pulls, error) {
 	out := make(Pulls)
 	for _, text := range []string{`"pr create"`, `"pr checkout"`, `"mr create"`} {
-		if err := s.EachWith(ctx, text, func(w *store.Work) error { out.add(w); return nil }); err != nil {
+		if err := s.EachWhole(ctx, store.Filter{Text: text}, func(w *store.Work) error { out.add(w); return nil }); err != nil {
 			return nil, err
 		}
 	}

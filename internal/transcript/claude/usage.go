@@ -111,6 +111,9 @@ func (c *counts) written() int64 {
 	return c.write5m + c.write1h
 }
 
+// hour is the part of it that lasts an hour.
+func (c *counts) hour() int64 { return min(c.write1h, c.written()) }
+
 func (c *counts) total() int64 { return c.input + c.output + c.read + c.written() }
 
 // usage is nil if no row gave a count. Without a price there is no cost: 0
@@ -119,7 +122,7 @@ func (c *counts) usage(m *prices.Model, at time.Time) *hook.Usage {
 	if !c.known {
 		return nil
 	}
-	u := &hook.Usage{Input: c.input, Output: c.output, CacheRead: c.read, CacheWrite: c.written()}
+	u := &hook.Usage{Input: c.input, Output: c.output, CacheRead: c.read, CacheWrite: c.written(), CacheWriteHour: c.hour()}
 	usd, priced := c.cost(m, at)
 	for i := range c.compactions {
 		p := &c.compactions[i].counts
@@ -143,7 +146,7 @@ func (c *counts) cost(m *prices.Model, at time.Time) (usd float64, ok bool) {
 	if c.tier != "" && c.tier != "standard" {
 		return 0, false
 	}
-	write1h := min(c.write1h, c.written())
+	write1h := c.hour()
 	return m.Cost(at, prices.Tokens{
 		Input: c.input, Read: c.read, Write: c.written() - write1h, Write1h: write1h, Output: c.output, Searches: c.searches, Fast: c.fast, US: c.us,
 	})

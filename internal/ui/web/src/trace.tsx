@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useData } from "./api";
-import { dollars, duration, stamp, tokens } from "./format";
+import { dollars, duration, plural, stamp, tokens } from "./format";
 import { useKeys } from "./keys";
 import { Prose } from "./markdown";
 import { agentNames, cached, Copy, copy, Export, Facts, labelOf, Link, Mark, outcome, Problem, Projects, say, Texts, Took, usageWords, Wait } from "./parts";
@@ -176,14 +176,14 @@ export function TraceView({ id }: { id: string }) {
             <b><Took summary={s} /></b>,
             s.usage?.costUsd !== undefined && <b>{dollars(s.usage.costUsd)}</b>,
             s.usage && <>{tokens(s.usage.inputTokens)} in{s.usage.cacheReadTokens ? `, ${cached(s.usage)} % cached` : ""} · {tokens(s.usage.outputTokens)} out</>,
-            s.tools > 0 && <>{s.tools.toLocaleString("en")} {s.tools === 1 ? "tool call" : "tool calls"}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
+            s.tools > 0 && <>{plural(s.tools, "tool call")}{s.toolFailures ? <span class="bad">, {s.toolFailures} failed</span> : ""}{s.toolDenials ? <span class="warn">, {s.toolDenials} denied</span> : ""}</>,
             s.model, s.host && (agentNames[s.host] ?? s.host), stamp(s.started),
             !!s.waitedNs && <span class="warn">waited {duration(s.waitedNs)}</span>,
             s.evidence === "partial" && <span class="warn" title={s.missing}>partial: {s.missing}</span>,
             s.evidence === "unknown" && <span title={s.missing}>evidence unknown: {s.missing}</span>,
           ]} />
         </p>
-        {s.usage?.costUsd !== undefined && <Money base={base} version={head.version} rows={tree?.n ?? 0} pick={(id) => pick(id, true)} />}
+        <Money base={base} version={head.version} rows={tree?.n} pick={(id) => pick(id, true)} />
         {current && (
           <div class={"callout " + current.status} role="group" aria-label="Failures">
             <span class="step"><button aria-label="Failure before" onClick={next(errorRows, -1)}>‹</button><span class="nth">{nth >= 0 ? nth + 1 + " of " : ""}{errorRows.length}{problems.length === 1000 ? "+" : ""}{nth < 0 && <span class="wide"> {errorRows.length === 1 ? "problem" : "problems"}</span>}</span><button aria-label="Next failure" onClick={next(errorRows, 1)}>›</button></span>

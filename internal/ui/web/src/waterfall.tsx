@@ -1,6 +1,6 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
-import { dollars, duration } from "./format";
+import { dollars, duration, plural } from "./format";
 import { labelOf } from "./parts";
 import { Overview, type Chosen } from "./rows";
 import type { Columns, Kind, Line, Problem, Status } from "./types";
@@ -206,7 +206,7 @@ export function Waterfall({ tree, chosen, lines, fresh, loadLines, selected, sel
     <div class="waterfall">
       <Overview tree={tree} zoom={zoom} setZoom={setZoom} />
       <div class="axis" aria-hidden="true">
-        <span class="axis-tree">{shown.length < n && (flat || zoom) ? shown.length.toLocaleString("en") + " of " : ""}{n.toLocaleString("en")} {n === 1 ? "row" : "rows"}{zoom && <button class="plain" tabIndex={-1} onClick={() => setZoom()}>zoom out</button>}</span>
+        <span class="axis-tree">{shown.length < n && (flat || zoom) ? shown.length.toLocaleString("en") + " of " : ""}{plural(n, "row")}{zoom && <button class="plain" tabIndex={-1} onClick={() => setZoom()}>zoom out</button>}</span>
         <span class="axis-cost">cost</span>
         <div class="track" ref={axis}>
           {ticks.map((t) => <span class="tick" key={t.x} style={{ left: t.x * 100 + "%" }}>{t.text}</span>)}

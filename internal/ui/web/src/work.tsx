@@ -106,17 +106,18 @@ export function Lines({ lines, first = 80 }: { lines: string[]; first?: number }
 // within are the filters that show the rows of a sum.
 const within: Record<string, string> = { requests: "requests", subagent: "subagent" };
 
-// Money says where a task's money went, with links to the rows.
-export function Money({ base, version, rows, pick }: { base: string; version: number; rows: number; pick: (id: string) => void }) {
+// Money says what was found in a task and where its money went, with links to the rows.
+export function Money({ base, version, rows, pick }: { base: string; version: number; rows?: number; pick: (id: string) => void }) {
   // In a large task all requests and calls are read only when they are asked for.
   const [asked, ask] = useState(false);
-  const { data } = useData<{ sentence: string; before?: string; usage?: { costUsd?: number }; items: CostItem[] | null; pullRequests?: string[] }>(rows && (asked || rows < 20_000) ? base + "/cost" : null, version);
-  if (rows >= 20_000 && !asked) return <p class="money"><button class="plain" onClick={() => ask(true)}>Where the money went</button></p>;
-  const pulls = data?.pullRequests?.length ? <p class="money">{data.pullRequests.map((url) => <Link key={url} to={"/?pr=" + encodeURIComponent(url)}>{seen(url)} </Link>)}</p> : null;
-  if (!data?.items?.length || !data.usage?.costUsd) return pulls;
+  const { data } = useData<{ sentence: string; before?: string; usage?: { costUsd?: number }; items: CostItem[] | null; pullRequests?: string[]; findings?: { what: string; do: string; spanIds: string[] }[] }>(asked || rows! < 20_000 ? base + "/cost" : null, version);
+  if (rows! >= 20_000 && !asked) return <p class="money"><button class="plain" onClick={() => ask(true)}>Where the money went</button></p>;
+  if (!data) return null;
+  const more = <>{data.findings?.map((f) => <p class="money"><button class="plain" onClick={() => pick(f.spanIds[0])}>{f.what}. {f.do}</button></p>)}{data.pullRequests?.map((url) => <p class="money"><Link to={"/?pr=" + encodeURIComponent(url)}>{seen(url)}</Link></p>)}</>;
+  if (!data.items?.length || !data.usage?.costUsd) return more;
   const parts = data.items.map((i, n) => ({ key: String(n), item: i, usage: { inputTokens: i.tokens, outputTokens: 0, costUsd: i.costUsd } }) as Group & { item: CostItem });
   return (
-    <>{pulls}<details class="money">
+    <>{more}<details class="money">
       <summary>{data.sentence}</summary>
       {data.before && <p>{data.before}</p>}
       <Groups title="Where the money went" one="what" groups={parts} columns={[columns.tokens, columns.cost]} meter name={(g) => {

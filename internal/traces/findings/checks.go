@@ -1,0 +1,153 @@
+package findings
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hookspan/hookspan/internal/termtext"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+// A command is the check if it followed edits in habit of at most history earlier tasks, and in usual
+// of the newest of them.
+const (
+	habit, history = 5, 100
+	newest, usual  = 10, 0.5
+)
+
+var (
+	checks = regexp.MustCompile(`(?i)(^|[ :._-])(test\w*|check|lint|vet|clippy|type-?check|verify|validate|specs?)([ :._-]|$)|^(pytest|jest|vitest|mocha|mypy|eslint|ruff|tsc|shellcheck|golangci-lint|rspec|phpunit|tox|nox|ctest)$`)
+	// noChecks are commands that have such words, quiet those that run no other checks.
+	noChecks = regexp.MustCompile(`^(git|gh|glab|docker|kubectl|helm|cat|ls|cd|test|\[)( |$)`)
+	quiet    = regexp.MustCompile(`^(git (add|status|diff)|go (build|vet)|gofmt|ruff|tsc|npx tsc|eslint|prettier)$`)
+	// noRuns are prompts that want nothing to be run.
+	noRuns = regexp.MustCompile(`(?i)\b(don'?t|do not|without|no|skip|never|not yet)\b[^.;]{0,40}\b(tests?|run(ning)?|checks?|lint(ing)?|build(ing)?|commands?|verif\w*)\b`)
+)
+
+// documents are the endings of files that no check checks.
+var documents = strings.Fields(".md .mdx .markdown .txt .rst .adoc .org .png .jpg .jpeg .gif .svg .ico .pdf .csv .log .gitignore .env .example .lock")
+
+// Edited is what is kept of a task.
+type Edited struct {
+	Started   time.Time
+	Directory string
+	// After has the endings of the files that were edited, each with the checks that ran after, nil
+	// without any. Last are the edits after which nothing ran that may have checked them, but Ran.
+	After map[string][]string
+	Last  []*store.Call
+	Ran   []string
+}
+
+// EditedBy returns what is kept of a task.
+func EditedBy(w *store.Work) Edited {
+	e := Edited{Started: w.Summary.Started, Directory: w.Summary.Directory}
+	s := newSession([]*store.Work{w})
+	var busy time.Time
+	for i := range w.Calls {
+		c := &w.Calls[i]
+		for _, end := range endings(c) {
+			if e.After == nil {
+				e.After = make(map[string][]string)
+			}
+			e.After[end] = append(e.After[end], "")
+		}
+		var ran []string
+		for _, part := range commands(script(c)) {
+			ran = append(ran, store.Program(part))
+		}
+		switch edits := len(view.NewArguments(c.Tool, c.Arguments).Edits()) > 0; {
+		case len(endings(c)) > 0 && !busy.After(c.Started):
+			own := *c
+			own.Result = ""
+			e.Last = append(e.Last, &own)
+		case edits, s.harmless(c), c.Command == "" && c.Status == otelmap.EndDenied:
+		case len(ran) > 0 && !slices.ContainsFunc(ran, func(p string) bool { return !quiet.MatchString(p) && !slices.Contains(readers, p) }) && !cut(c.Arguments):
+			e.Ran = append(e.Ran, ran...)
+		default:
+			e.Last = nil
+			busy = ended(c)
+			if background(c) {
+				busy = w.Summary.Ended
+			}
+		}
+		for _, program := range ran {
+			for end := range e.After {
+				if c.Status != otelmap.EndDenied && checks.MatchString(program) && !noChecks.MatchString(program) && !slices.Contains(e.After[end], program) {
+					e.After[end] = append(e.After[end], program)
+				}
+			}
+		}
+	}
+	t := &w.Summary
+	if t.Outcome != otelmap.OutcomeCompleted || t.Evidence == otelmap.EvidencePartial || noRuns.MatchString(t.Title) ||
+		slices.ContainsFunc(w.Marks, func(m store.Mark) bool { return m.Name == otelmap.EventHook && !strings.Contains(m.Text, "hookspan") }) {
+		e.Last = nil
+	}
+	return e
+}
+
+// endings are those of the files of a project that a call has edited and a check may check.
+func endings(c *store.Call) (out []string) {
+	given := view.NewArguments(c.Tool, c.Arguments)
+	if c.Status != otelmap.EndOK || len(given.Edits()) == 0 {
+		return nil
+	}
+	for _, file := range given.Files() {
+		end := strings.ToLower(path.Ext(strings.ReplaceAll(file, `\`, "/")))
+		outside := (path.IsAbs(file) || otelmap.OnDrive(file)) && !otelmap.Below(file, c.Directory) || strings.HasPrefix(file, "~")
+		if end != "" && !outside && !slices.Contains(documents, end) {
+			out = append(out, end)
+		}
+	}
+	return out
+}
+
+// Unchecked returns the finding of a task whose last edits the project's check did not follow, given
+// the project's other tasks, the newest first. ok is false if there is no such check.
+func (e *Edited) Unchecked(others []Edited) (f view.Finding, ok bool) {
+	best, check, of, ending := 0, "", 0, ""
+	for end := range e.After {
+		followed, recent, tasks := make(map[string]int), make(map[string]int), 0
+		for i := range others {
+			ran := others[i].After[end]
+			if len(ran) == 0 || !others[i].Started.Before(e.Started) || tasks == history {
+				continue
+			}
+			tasks++
+			for _, program := range slices.Compact(slices.Sorted(slices.Values(ran))) {
+				followed[program]++
+				if tasks <= newest {
+					recent[program]++
+				}
+			}
+		}
+		for _, program := range slices.Sorted(maps.Keys(followed)) {
+			n := followed[program]
+			if program != "" && n >= habit && float64(recent[program]) >= usual*float64(min(tasks, newest)) && n > best {
+				best, check, of, ending = n, program, tasks, end
+			}
+		}
+	}
+	edits := slices.DeleteFunc(slices.Clone(e.Last), func(c *store.Call) bool { return !slices.Contains(endings(c), ending) })
+	if check == "" || len(edits) == 0 || slices.Contains(e.Ran, check) {
+		return f, false
+	}
+	var files []string
+	for _, c := range edits {
+		for _, file := range view.NewArguments(c.Tool, c.Arguments).Files() {
+			files = append(files, termtext.Line(view.Relative(file, c.Directory)))
+		}
+	}
+	names := strings.Join(slices.Compact(slices.Sorted(slices.Values(files))), ", ")
+	f = new(session).finding(notChecked, 0, check, fmt.Sprintf("%s did not run after %s of %s; it did in %d of %d earlier tasks with such edits",
+		check, termtext.Plural(len(edits), "edit"), names, best, of), edits...)
+	f.Directory = e.Directory
+	return f, true
+}

@@ -1,0 +1,112 @@
+package findings
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hookspan/hookspan/internal/rawjson"
+	"github.com/hookspan/hookspan/internal/traces/store"
+	"github.com/hookspan/hookspan/internal/traces/view"
+	"github.com/hookspan/hookspan/otelmap"
+)
+
+var (
+	inShell = regexp.MustCompile(`(?s)^(?:\S*/)?(?:ba|z|da)?sh -\w*c\s+(.*)$`)
+	// aside are redirections that write no file.
+	aside = regexp.MustCompile(`[0-9&]?>>?\s*(/dev/null|&[0-9])`)
+	// writes are options and words with which a command that reads does more.
+	writes = regexp.MustCompile("[>`]|\\$\\(|<\\(|system\\(|\\s-(exec|ok|delete|fprint)|\\bsed\\b.*\\s(-\\w*i|--in-place)|\\bsort\\b.*\\s(-o|--output)|\\btail\\b.*\\s(-\\w*[fF]|--follow)")
+	alone  = regexp.MustCompile(`(^|[^&])&([^&]|$)|\bnohup\b`)
+	later  = regexp.MustCompile(`"(run_in_background|is_background|isBackground|background)":\s*true`)
+)
+
+// readers are the programs that only read.
+var readers = strings.Fields(`ls cat head tail grep rg ag find fd wc pwd which type stat file tree du df sort uniq cut nl sed awk jq echo printf basename
+	dirname realpath readlink diff cmp bat column tr test [ true whoami uname`)
+
+// gitReaders are commands of programs that have others, too.
+var gitReaders = []string{"git status", "git log", "git diff", "git show", "git blame", "git ls-files", "git rev-parse", "git grep", "go doc", "go list", "go env"}
+
+// readingTools are tools that change nothing, in lower case.
+var readingTools = strings.Fields(`read read_file readfile view view_file open_file read_many_files grep grep_search search_files search_file_content
+	glob glob_search ls list list_files list_dir list_directory list_code_definition_names notebookread todowrite todoread update_plan write_todos todo_write
+	plan think websearch web_search webfetch web_fetch toolsearch attempt_completion task_complete`)
+
+// script is what a call of a shell tool runs, without the shell.
+func script(c *store.Call) string {
+	s := strings.TrimSpace(store.ScriptOf(c.Tool, c.Arguments))
+	if m := inShell.FindStringSubmatch(s); m != nil {
+		s = strings.Trim(strings.TrimSpace(m[1]), `"'`)
+	}
+	return s
+}
+
+// commands are the simple commands of a script. Within quotes there may be too many, of which no
+// program is known.
+func commands(script string) []string {
+	parts := strings.FieldsFunc(aside.ReplaceAllString(script, ""), func(r rune) bool { return strings.ContainsRune(";&|\n", r) })
+	return slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" })
+}
+
+// onlyReads reports that a script changes nothing.
+func onlyReads(script string) bool {
+	script = aside.ReplaceAllString(script, "")
+	if script == "" || writes.MatchString(script) {
+		return false
+	}
+	for _, c := range commands(script) {
+		program := store.Program(c)
+		first := strings.Fields(c)[0]
+		if first != "cd" && !slices.Contains(readers, program) && !slices.Contains(gitReaders, program) {
+			return false
+		}
+	}
+	return true
+}
+
+// harmless reports that a call changes nothing.
+func (s *session) harmless(c *store.Call) bool {
+	switch {
+	case c.Status == otelmap.EndDenied:
+		return false // by which somebody said something
+	case c.Own(), s.started[c.Span]:
+		return true
+	case c.Command != "":
+		return !cut(c.Arguments) && onlyReads(script(c))
+	case c.Server != "" || len(view.NewArguments(c.Tool, c.Arguments).Edits()) > 0:
+		return false
+	}
+	return slices.Contains(readingTools, strings.ToLower(c.Tool))
+}
+
+// background reports a call that continues after its end.
+func background(c *store.Call) bool {
+	return later.MatchString(c.Arguments) || alone.MatchString(aside.ReplaceAllString(script(c), ""))
+}
+
+// cut reports that a text was cut, or a text in it, or that a part was left out.
+func cut(text string) bool {
+	return strings.HasSuffix(text, "…") || strings.Contains(text, `…"`)
+}
+
+// comments are arguments that only say why a call is made.
+var comments = []string{"description", "task_progress", "explanation", "justification", "requires_approval"}
+
+// same returns what equal calls of an agent have in common, "" if a part of it was cut.
+func same(c *store.Call) string {
+	if cut(c.Arguments) || c.Arguments == "" {
+		return ""
+	}
+	given := []string{c.AgentSpan, c.Host, strings.ToLower(c.Tool)}
+	ok := rawjson.EachMember([]byte(c.Arguments), func(name, value []byte) {
+		if !slices.Contains(comments, string(name)) {
+			given = append(given, string(name)+"="+strings.TrimSpace(rawjson.Canonical(value)))
+		}
+	})
+	if !ok {
+		given = append(given, c.Arguments)
+	}
+	slices.Sort(given[3:])
+	return strings.Join(given, "\x00")
+}
