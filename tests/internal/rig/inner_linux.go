@@ -84,6 +84,7 @@ func perform(ctx context.Context, j *job) (res *Result, err error) {
 		return nil, err
 	}
 	res.Requests, res.Spans, res.Posts, res.Strays = s.model.Requests(), s.sink.Spans(), s.sink.Posts(), s.sink.Strays()
+	res.Messages = s.sink.Messages()
 	return res, nil
 }
 

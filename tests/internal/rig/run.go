@@ -114,10 +114,11 @@ type Result struct {
 	Steps []StepResult `json:"steps"`
 	// Requests is the model's log.
 	Requests []llm.Request `json:"requests"`
-	// Spans, Posts and Strays are what the receivers got.
-	Spans  []sink.Span `json:"spans"`
-	Posts  []sink.Post `json:"posts"`
-	Strays []string    `json:"strays"`
+	// Spans, Posts, Messages and Strays are what the receivers got.
+	Spans    []sink.Span    `json:"spans"`
+	Posts    []sink.Post    `json:"posts"`
+	Messages []sink.Message `json:"messages"`
+	Strays   []string       `json:"strays"`
 	// Killed lists processes that outlived the last step by more than
 	// lingerLimit and were killed, as "pid command line".
 	Killed []string `json:"killed"`

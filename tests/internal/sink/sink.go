@@ -37,15 +37,23 @@ type Post struct {
 	Body        json.RawMessage `json:"body"`
 }
 
+// Message is one body that the webhook was given, and the status that it answered.
+type Message struct {
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body"`
+}
+
 // Sink keeps what it receives. It is an http.Handler, safe for concurrent use.
 //
-// It answers POST /v1/traces (protobuf and JSON, gzip or not) and POST
-// /api/v1/agents/{id}/trace; everything else is 404 and listed in Strays.
+// It answers POST /v1/traces (protobuf and JSON, gzip or not), POST
+// /api/v1/agents/{id}/trace and POST /webhook/{n}, whose first n messages it refuses;
+// everything else is 404 and listed in Strays.
 type Sink struct {
 	mu     sync.Mutex
 	grown  chan struct{} // closed and replaced when spans arrive
 	spans  []Span
 	posts  []Post
+	hooked []Message
 	strays []string
 }
 
@@ -90,6 +98,13 @@ func (s *Sink) Posts() []Post {
 	return append([]Post(nil), s.posts...)
 }
 
+// Messages returns what the webhook was given so far.
+func (s *Sink) Messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Message(nil), s.hooked...)
+}
+
 // Strays lists the requests that were none of the above, as "METHOD path: why".
 func (s *Sink) Strays() []string {
 	s.mu.Lock()
@@ -98,6 +113,8 @@ func (s *Sink) Strays() []string {
 }
 
 var infiniumPath = regexp.MustCompile(`^/api/v1/agents/([^/]+)/trace$`)
+
+var webhookPath = regexp.MustCompile(`^/webhook/([0-9])$`)
 
 // ServeHTTP receives.
 func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -111,6 +128,8 @@ func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.otlp(w, r, body)
 	case r.Method == http.MethodPost && m != nil:
 		s.infinium(w, r, m[1], body)
+	case r.Method == http.MethodPost && webhookPath.MatchString(r.URL.Path):
+		s.webhook(w, webhookPath.FindStringSubmatch(r.URL.Path)[1], body)
 	default:
 		s.stray(w, r, http.StatusNotFound, fmt.Errorf("no such address"))
 	}
@@ -177,6 +196,17 @@ func (s *Sink) infinium(w http.ResponseWriter, r *http.Request, agent string, bo
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
 	_, _ = fmt.Fprintf(w, `{"success":true,"traceId":"trace-%d"}`, n)
+}
+
+func (s *Sink) webhook(w http.ResponseWriter, refused string, body []byte) {
+	s.mu.Lock()
+	status := http.StatusNoContent
+	if len(s.hooked) < int(refused[0]-'0') {
+		status = http.StatusServiceUnavailable
+	}
+	s.hooked = append(s.hooked, Message{status, body})
+	s.mu.Unlock()
+	w.WriteHeader(status)
 }
 
 func (s *Sink) stray(w http.ResponseWriter, r *http.Request, status int, why error) {
