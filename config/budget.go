@@ -8,9 +8,7 @@ import (
 )
 
 // DestinationBudget names where messages about budgets go, beside the exporters of traces.
-const DestinationBudget = "budget"
-
-const budgetPrefix, budgetWebhook = "HOOKSPAN_BUDGET_", "HOOKSPAN_BUDGET_WEBHOOK"
+const DestinationBudget, budgetPrefix, budgetWebhook = "budget", "HOOKSPAN_BUDGET_", "HOOKSPAN_BUDGET_WEBHOOK"
 
 // Budgets returns what the user wants to use at most, by the ends of the variables' names, such as day_usd, and the
 // share of that, in percent, from which there is a warning. No project can change it.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"math"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -162,7 +161,7 @@ func unit(name string) int64 {
 func parseNumber(kind, s string) (int64, bool) {
 	if kind == "usd" {
 		usd, err := strconv.ParseFloat(s, 64)
-		return int64(math.Round(100 * usd)), err == nil && math.Abs(usd) < 1<<52
+		return int64(100*usd + 0.5), err == nil && usd < 1e15
 	}
 	if kind == "duration" {
 		d, err := time.ParseDuration(s)

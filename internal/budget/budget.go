@@ -8,6 +8,7 @@ package budget
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -68,7 +69,18 @@ func Look(ctx context.Context, s *store.Store, cfg *config.Config, limits view.L
 		}
 	}
 	for i := range out {
-		out[i].judge(warn)
+		f := &out[i]
+		share := 100*f.Used/f.Limit + 1e-9 // A sum of cents may be a little less than they are.
+		if share >= warn {
+			f.Level = "warn"
+		}
+		if share >= 100 {
+			f.Level = "reached"
+		}
+		f.Text += fmt.Sprintf(" (%d %%)", int(share))
+		if len(f.Unpriced) > 0 {
+			f.Text += ", no price for " + strings.Join(f.Unpriced, ", ")
+		}
 	}
 	slices.SortFunc(out, func(x, y Figure) int {
 		return cmp.Or(cmp.Compare(y.Used/y.Limit, x.Used/x.Limit), cmp.Compare(x.Text, y.Text))
@@ -76,31 +88,12 @@ func Look(ctx context.Context, s *store.Store, cfg *config.Config, limits view.L
 	return out, err
 }
 
-// judge sets the level and completes the text.
-func (f *Figure) judge(warn float64) {
-	share := 100*f.Used/f.Limit + 1e-9 // A sum of cents may be a little less than they are.
-	switch {
-	case share >= 100:
-		f.Level = "reached"
-	case share >= warn:
-		f.Level = "warn"
-	}
-	f.Text += fmt.Sprintf(" (%d %%)", int(share))
-	if len(f.Unpriced) > 0 {
-		f.Text += ", no price for " + strings.Join(f.Unpriced, ", ")
-	}
-}
-
 // plans are the figures of the newest windows of plans.
 func plans(said map[string][]hook.Limit, most float64, zone *time.Location) (out []Figure) {
 	newest := make(map[string]hook.Limit)
 	for agent, all := range said {
 		for _, l := range all {
-			hours := int(l.Window.Round(time.Hour).Hours())
-			name := fmt.Sprintf("%s %dh", agent, hours)
-			if hours%24 == 0 {
-				name = fmt.Sprintf("%s %dd", agent, hours/24)
-			}
+			name := agent + " " + strings.NewReplacer("168h0m0s", "7d", "h0m0s", "h").Replace(l.Window.Round(time.Hour).String())
 			if l.Newer(newest[name]) {
 				newest[name] = l
 			}
@@ -112,3 +105,42 @@ func plans(said map[string][]hook.Limit, most float64, zone *time.Location) (out
 	}
 	return out
 }
+
+// Sent has the figures of periods in which the budgets were looked at, each with its highest level so far.
+type Sent struct {
+	Version int      `json:"v"`
+	Figures []Figure `json:"figures"`
+}
+
+// keep is how long a figure is kept after its period. Agents compute the end of a plan's window, with a jitter.
+const keep, jitter = 40 * 24 * time.Hour, time.Minute
+
+// Note adds what is used. A level never falls, as a sum does by a correction. What had ended before it was looked at is
+// left out.
+func (s *Sent) Note(used []Figure, now time.Time) {
+	s.Figures = slices.DeleteFunc(s.Figures, func(f Figure) bool { return now.Sub(f.Until) > keep })
+	for _, u := range used {
+		i := slices.IndexFunc(s.Figures, func(f Figure) bool { return f.of(u) && f.Plan == u.Plan && f.Until.Sub(u.Until).Abs() <= jitter })
+		u.ID = rand.Text()
+		switch {
+		case i < 0 && u.Until.After(now):
+			s.Figures = append(s.Figures, u)
+		case i >= 0 && rank(u.Level) > rank(s.Figures[i].Level):
+			u.Sent, s.Figures[i] = s.Figures[i].Sent, u
+		}
+	}
+}
+
+// Due returns the figures whose message is to be sent, of the budgets that are used.
+func (s *Sent) Due(used []Figure) (due []*Figure) {
+	for i := range s.Figures {
+		if f := &s.Figures[i]; rank(f.Level) > rank(f.Sent) && slices.ContainsFunc(used, f.of) {
+			due = append(due, f)
+		}
+	}
+	return due
+}
+
+func (f *Figure) of(g Figure) bool { return f.Budget == g.Budget && f.Limit == g.Limit }
+
+func rank(level string) int { return slices.Index([]string{"", "warn", "reached"}, level) }

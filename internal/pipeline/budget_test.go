@@ -3,11 +3,13 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,12 +82,7 @@ func deliverCost(ctx context.Context, t *testing.T, s *Setup, name string, cost 
 		t.Fatal(err)
 	}
 	if cost > 0 {
-		b, from := tracetest.New(name), s.Now().Sub(tracetest.T0)-time.Hour
-		root := b.Add(-1, "invoke_agent cline", from, from+time.Minute, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
-		b.Add(root, "chat", from, from+time.Minute, append(tracetest.Usage(1000, 100, 0, cost), otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, "m"))...)
-		if err := p.Store.UploadTraces(ctx, b.Messages()); err != nil {
-			t.Fatal(err)
-		}
+		storeTask(t, p, name, s.Now().Add(-time.Hour), cost)
 	}
 	left = p.sendBudgets(ctx, deliver.Pass{Force: s.ByHand})
 	if err := p.Close(); err != nil { // Answers are recorded then.
@@ -94,7 +91,18 @@ func deliverCost(ctx context.Context, t *testing.T, s *Setup, name string, cost 
 	return left
 }
 
-// taken are the levels and texts of the messages that arrived.
+// storeTask stores a task of one request.
+func storeTask(t *testing.T, p *Pipeline, name string, begins time.Time, cost float64) {
+	t.Helper()
+	b, from := tracetest.New(name), begins.Sub(tracetest.T0)
+	root := b.Add(-1, "invoke_agent cline", from, from+time.Minute, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
+	b.Add(root, "chat", from, from+time.Minute, append(tracetest.Usage(1000, 100, 0, cost), otlp.String(otelmap.KeyOperation, otelmap.OpChat), otlp.String(otelmap.KeyRequestModel, "m"))...)
+	if err := p.Store.UploadTraces(t.Context(), b.Messages()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// messages are those that arrived.
 func messages(t *testing.T, server *hookServer) (out []budget.Figure) {
 	t.Helper()
 	for _, in := range server.Requests() {
@@ -186,6 +194,72 @@ func TestMessageIsSentAgainUntilItIsTaken(t *testing.T) {
 	}
 }
 
+// TestKillAfterTheAnswerRepeatsTheMessage restores the file that was there while the message was answered.
+func TestKillAfterTheAnswerRepeatsTheMessage(t *testing.T) {
+	server := newHookServer(t)
+	s, _, _ := budgeted(t, "HOOKSPAN_BUDGET_DAY_USD=5", "HOOKSPAN_BUDGET_WEBHOOK="+server.Base()+"/services/"+webhookKey)
+	path := filepath.Join(s.Config.StateDir, "budgets", "sent.json")
+	var noted []byte
+	server.Script(faultserver.Answer{Sent: func() { noted, _ = os.ReadFile(path) }})
+	deliverCost(t.Context(), t, s, "a", 6)
+	if !strings.Contains(string(noted), "reached") {
+		t.Fatalf("before the answer the file is %q", noted)
+	}
+	if err := os.WriteFile(path, noted, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deliverCost(t.Context(), t, s, "", 0)
+	deliverCost(t.Context(), t, s, "", 0)
+	if all := messages(t, server); len(all) != 2 || all[0].ID != all[1].ID {
+		t.Errorf("messages %+v", all)
+	}
+}
+
+func TestDamagedNotesCountAsMissingAndAnotherKindIsRefused(t *testing.T) {
+	for _, text := range []string{"", "{", `{"v":2,"figures":[]}`, `{"v":1,"figures":7}`, "[]", "a folder"} {
+		server := newHookServer(t)
+		s, log, _ := budgeted(t, "HOOKSPAN_BUDGET_DAY_USD=5", "HOOKSPAN_BUDGET_WEBHOOK="+server.Base()+"/services/"+webhookKey)
+		path := filepath.Join(s.Config.StateDir, "budgets", "sent.json")
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if text == "a folder" {
+			err = errors.Join(err, os.Mkdir(path, 0o700))
+		} else {
+			err = errors.Join(err, os.WriteFile(path, []byte(text), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliverCost(t.Context(), t, s, "a", 6)
+		deliverCost(t.Context(), t, s, "", 0)
+		if n := len(messages(t, server)); n != map[bool]int{true: 0, false: 1}[text == "a folder"] || (log.Len() > 0) != (n == 0) {
+			t.Errorf("%q: %d messages, log %s", text, n, log)
+		}
+	}
+}
+
+func TestDeliveriesAtOnceSendAMessageOnce(t *testing.T) {
+	server := newHookServer(t)
+	s, _, _ := budgeted(t, "HOOKSPAN_BUDGET_DAY_USD=5", "HOOKSPAN_BUDGET_WEBHOOK="+server.Base()+"/services/"+webhookKey)
+	s.Log = func(line string) { t.Log(line) }
+	p, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close() //nolint:errcheck // The test has ended.
+	storeTask(t, p, "a", s.Now().Add(-time.Hour), 6)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			one := *p
+			one.sendBudgets(t.Context(), deliver.Pass{})
+		})
+	}
+	wg.Wait()
+	if n := len(messages(t, server)); n != 1 {
+		t.Errorf("%d messages, want one", n)
+	}
+}
+
 // TestMessageThatHangsIsSentAgain has the delivery end while the webhook keeps its answer.
 func TestMessageThatHangsIsSentAgain(t *testing.T) {
 	server := newHookServer(t)
@@ -249,12 +323,7 @@ func TestDeliveriesSendBudgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := tracetest.New("a")
-		root := b.Add(-1, "invoke_agent cline", 0, time.Minute, otlp.String(otelmap.KeyOperation, otelmap.OpInvokeAgent), otlp.String(otelmap.KeyOutcome, otelmap.OutcomeCompleted))
-		b.Add(root, "chat", 0, time.Minute, append(tracetest.Usage(1000, 100, 0, 1), otlp.String(otelmap.KeyOperation, otelmap.OpChat))...)
-		if err := p.Store.UploadTraces(t.Context(), b.Messages()); err != nil {
-			t.Fatal(err)
-		}
+		storeTask(t, p, "a", s.Now().Add(-time.Hour), 1)
 		if err := tt.deliver(p); err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,8 @@
 package budget
 
 import (
+	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ func used(name, level string, ago int) Figure {
 // sender sends, and notes which messages were posted and taken.
 type sender struct {
 	t      *testing.T
-	path   string
+	sent   Sent
 	now    time.Time
 	ids    map[string]int
 	posted []string
@@ -30,20 +29,26 @@ type sender struct {
 
 func newSender(t *testing.T) *sender {
 	t.Helper()
-	return &sender{t: t, path: filepath.Join(t.TempDir(), "budgets", "sent.json"), now: now, ids: make(map[string]int), answer: func() error { return nil }}
+	return &sender{t: t, now: now, ids: make(map[string]int), answer: func() error { return nil }}
 }
 
+// send is a delivery, which keeps all as JSON. It ends with the first message that is refused.
 func (s *sender) send(left bool, figures ...Figure) {
 	s.t.Helper()
+	s.sent.Note(figures, s.now)
 	var refused error
-	err := Send(s.t.Context(), s.path, figures, s.now, func(f Figure) error {
+	for _, f := range s.sent.Due(figures) {
 		s.posted = append(s.posted, f.Budget+" "+f.Level)
 		s.ids[f.ID]++
-		refused = s.answer()
-		return refused
-	})
-	if (err != nil) != left || !errors.Is(err, refused) {
-		s.t.Errorf("%v, want one: %v", err, left)
+		if refused = s.answer(); refused != nil {
+			break
+		}
+		f.Sent = f.Level
+	}
+	text, err := json.Marshal(s.sent)
+	s.sent = Sent{}
+	if err = errors.Join(err, json.Unmarshal(text, &s.sent)); err != nil || (refused != nil) != left {
+		s.t.Errorf("%v, refused %v, want %v", err, refused, left)
 	}
 }
 
@@ -122,57 +127,12 @@ func TestBudgetThatIsGoneIsNotSent(t *testing.T) {
 	s.want("day_usd warn")
 }
 
-// TestKillAfterTheAnswerRepeatsTheMessage ends before the note that it was taken.
-func TestKillAfterTheAnswerRepeatsTheMessage(t *testing.T) {
-	s := newSender(t)
-	before := func() (text []byte) {
-		text, err := os.ReadFile(s.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	var killed []byte
-	s.answer = func() error { killed = before(); return nil }
-	s.send(false, used("day_usd", "warn", 0))
-	if err := os.WriteFile(s.path, killed, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.answer = func() error { return nil }
-	s.send(false, used("day_usd", "warn", 0))
-	s.send(false, used("day_usd", "warn", 0))
-	s.want("day_usd warn", "day_usd warn")
-	if len(s.ids) != 1 {
-		t.Errorf("ids %v, want one", s.ids)
-	}
-}
-
-func TestDamagedFileCountsAsMissingAndAnotherKindIsRefused(t *testing.T) {
-	for _, text := range []string{"", "{", `{"v":2,"figures":[]}`, `{"v":1,"figures":7}`, "[]"} {
-		s := newSender(t)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(s.path), 0o700), os.WriteFile(s.path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		s.send(false, used("day_usd", "warn", 0))
-		s.send(false, used("day_usd", "warn", 0))
-		s.want("day_usd warn")
-	}
-	s := newSender(t)
-	if err := os.MkdirAll(s.path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := Send(t.Context(), s.path, []Figure{used("day_usd", "warn", 0)}, now, func(Figure) error { t.Error("sent without a note"); return nil }); err == nil {
-		t.Error("a folder in its place is no error")
-	}
-}
-
 func TestOldFiguresAreRemoved(t *testing.T) {
 	s := newSender(t)
 	s.send(false, used("day_usd", "warn", 0))
 	s.now = now.AddDate(0, 0, 60)
 	s.send(false, used("day_usd", "", -60))
-	text, err := os.ReadFile(s.path)
-	if err != nil || len(text) > 300 {
-		t.Errorf("%v, the file is %s", err, text)
+	if len(s.sent.Figures) != 1 {
+		t.Errorf("kept are %+v", s.sent.Figures)
 	}
 }
