@@ -239,6 +239,18 @@ func TestAnswersWithoutAMachine(t *testing.T) {
 	golden.Check(t, "api-empty.txt", out.String())
 }
 
+func TestCostsHaveTheBudgetsOfAllTasks(t *testing.T) {
+	s, _ := emptyStore(t)
+	text := "day $4.10 of $5.00 (82 %)"
+	addr := listening(t, Options{Store: s, Token: testToken, Budgets: func(context.Context) (any, error) { return []map[string]string{{"text": text}}, nil }})
+	for range 2 { // the second time the sums are kept
+		if got := answerTo(t, addr, "usage?agent=cline"); !strings.Contains(got, text) {
+			t.Errorf("no %q in %s", text, got)
+		}
+		text = "day $5.10 of $5.00 (102 %)"
+	}
+}
+
 // TestWholeAnswers has the headers and the bodies of what is no JSON, and of refusals.
 func TestWholeAnswers(t *testing.T) {
 	addr := started(t)
