@@ -107,10 +107,10 @@ test-clickhouse: collector build ## the tables and queries of collector-config/c
 	[ -x $(CHDB)/bin/python ] || { python3 -m venv $(CHDB) && $(CHDB)/bin/pip install --quiet chdb==4.4.0; }
 	CHDB_PYTHON=$(CHDB)/bin/python TEST_PROGRAMS=$(CURDIR)/bin $(GO) -C tests test -count=1 -vet=off -timeout 14m ./collector -run ClickHouse -v
 
-# Two virtual environments, most of a gigabyte each, and a build of Jaeger are made the
-# first time. -v lists what is skipped where there is no Python 3 or PyPI.
+# Two virtual environments, most of a gigabyte each, and builds of Jaeger and Prometheus are
+# made the first time. -v lists what is skipped where there is no Python 3 or PyPI.
 test-backends: export TEST_PROGRAMS = $(CURDIR)/bin
-test-backends: build ## every golden trace to real Phoenix, MLflow and Jaeger on loopback; needs Python 3
+test-backends: build ## every golden trace to real Phoenix, MLflow and Jaeger, metrics to Prometheus, on loopback; needs Python 3
 	$(GO) -C tests test -count=1 -timeout 30m -v ./backends -backends
 
 test-all: ## test, test-rest, test-clickhouse and test-backends

@@ -84,17 +84,18 @@ func environment(t *testing.T, cache, dir, name, list string) {
 	}
 }
 
-// buildJaeger builds Jaeger. The module at this version has its whole backend in one program.
-func buildJaeger(ctx context.Context, dir string) (string, error) {
-	program := filepath.Join(dir, "jaeger")
+// build builds the program of the module in a folder: a Jaeger with its whole backend in one program, a
+// Prometheus without service discovery, which is half of it.
+func build(ctx context.Context, name, path, dir string) (string, error) {
+	program := filepath.Join(dir, name)
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	cmd := exec.CommandContext(ctx, "go", "-C", "jaeger", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", //nolint:gosec // Pinned by go.sum.
-		"-o", program, "github.com/jaegertracing/jaeger/cmd/all-in-one")
+	cmd := exec.CommandContext(ctx, "go", "-C", name, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-tags", "remove_all_sd", //nolint:gosec // Pinned by go.sum.
+		"-o", program, path)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build Jaeger: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", path, err, out)
 	}
 	return program, nil
 }

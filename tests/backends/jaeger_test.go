@@ -18,7 +18,7 @@ import (
 func startJaeger(t *testing.T) (to endpoint, api string) {
 	t.Helper()
 	dir := t.TempDir()
-	program, err := buildJaeger(t.Context(), dir)
+	program, err := build(t.Context(), "jaeger", "github.com/jaegertracing/jaeger/cmd/all-in-one", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
