@@ -161,6 +161,11 @@ func (j *joined) checkedOut(agent string, at time.Time) hook.Repository {
 	return found
 }
 
+// elsewhere reports that a branch or its repository, where that is known, is not the one at the run's end.
+func (j *joined) elsewhere(r *hook.Repository) bool {
+	return r.Branch != j.place.Branch || r.Name != "" && (r.Name != j.place.Name || r.URL != j.place.URL)
+}
+
 // unplaced reports that a host's sum over requests that have no span may have some that were made
 // on another branch than the run's last one.
 func (j *joined) unplaced(c *hook.Request) bool {
@@ -168,7 +173,8 @@ func (j *joined) unplaced(c *hook.Request) bool {
 		return c.Kind == hook.RequestsUnlisted
 	}
 	other := func(c hook.Checkout) bool {
-		return (c.Unknown || c.Repository.Branch != j.place.Branch) && c.At.After(j.start) && !c.At.After(j.end)
+		return (c.Unknown || j.elsewhere(&c.Repository)) && c.At.After(j.start) && !c.At.After(j.end)
 	}
-	return j.checkedOut("", j.start).Branch != j.place.Branch || slices.ContainsFunc(j.checkouts, other) || slices.ContainsFunc(j.tr.Checkouts, other)
+	first := j.checkedOut("", j.start)
+	return j.elsewhere(&first) || slices.ContainsFunc(j.checkouts, other) || slices.ContainsFunc(j.tr.Checkouts, other)
 }

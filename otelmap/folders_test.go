@@ -1,8 +1,11 @@
 package otelmap
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -124,3 +127,27 @@ func TestFoldersOfAWorkspaceHaveOneSpelling(t *testing.T) {
 }
 
 func lst(folders ...string) []string { return folders }
+
+// TestRequestsAreOfTheirRepository has a run that ends on a branch of the same name in another repository.
+func TestRequestsAreOfTheirRepository(t *testing.T) {
+	place := func(second int, name, branch string) hook.Checkout {
+		return hook.Checkout{At: epoch.Add(time.Duration(second) * time.Second), Repository: hook.Repository{Name: name, URL: "https://git.example/a/" + name, Branch: branch}}
+	}
+	request := func(second int) hook.Request {
+		at := epoch.Add(time.Duration(second) * time.Second)
+		return hook.Request{Kind: hook.RequestSingle, ID: fmt.Sprint("m", second), Turn: "t", Start: at, End: at.Add(time.Second), Usage: &hook.Usage{Input: 1}}
+	}
+	b := build(Options{}, Carry{}, logged(prompt(0, "go"), ev(9, hook.KindRunComplete)))
+	b.In(hook.Checkouts{place(0, "shop", "fix"), place(3, "web", "fix"), place(5, "web", "main"), place(7, "web", "fix")}, nil)
+	tr := &hook.Transcript{Requests: []hook.Request{request(1), request(3), request(5), request(7)}}
+	var got []string
+	for _, s := range spansOf(b, b.Runs(far)[0], tr) {
+		a := s.Attributes
+		got = append(got, strings.Join([]string{otlp.Text(a, KeyOperation), otlp.Text(a, KeyRepositoryName), otlp.Text(a, KeyRepositoryURL), otlp.Text(a, KeyBranch)}, " "))
+	}
+	slices.Sort(got)
+	want := []string{"chat   ", "chat   ", "chat   main", "chat shop https://git.example/a/shop fix", "invoke_agent web https://git.example/a/web fix"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -38,9 +38,12 @@ func (j *joined) chatMessage(c *exchange) *tracepb.Span {
 			a.num(KeyCacheWriteHourTokens, u.CacheWriteHour)
 		}
 	}
-	if branch := j.checkedOut(c.Agent, c.start).Branch; branch != j.place.Branch {
-		a.texts(KeyBranch, branch)
-		a.flag(KeyBranchUnknown, branch == "")
+	if at := j.checkedOut(c.Agent, c.start); j.elsewhere(&at) {
+		if at.Name != j.place.Name || at.URL != j.place.URL {
+			a.texts(KeyRepositoryName, at.Name, KeyRepositoryURL, at.URL)
+		}
+		a.texts(KeyBranch, at.Branch)
+		a.flag(KeyBranchUnknown, at.Branch == "")
 	}
 	if c.Agent == "" {
 		a.texts(KeyEffort, j.opts.text(j.run.terminal.text(KeyEffort), j.opts.MaxOutput))

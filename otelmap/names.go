@@ -71,7 +71,7 @@ const (
 
 	// KeyRepositoryName and KeyRepositoryURL are the repository that the run worked in,
 	// KeyBranch and KeyRevision the branch and the commit at its end, on roots. A request that
-	// was made on another branch has its own KeyBranch.
+	// was made on another branch or in another repository has its own of the first three.
 	KeyRepositoryName = "vcs.repository.name"
 	KeyRepositoryURL  = "vcs.repository.url.full"
 	KeyBranch         = "vcs.ref.head.name"

@@ -75,7 +75,7 @@ CREATE OR REPLACE VIEW otel.spans AS
 SELECT
     Timestamp, TraceId, SpanId, ParentSpanId, ServiceName, Duration / 1e9 AS Seconds, Operation, Outcome, Error, Agent, AgentVersion, Session,
     Model, Tool, Server, Command, InputTokens, OutputTokens, CachedTokens, Cost, RestInput, RestOutput, RestCost, Asked, Team, Department, CostCenter, User, Repository,
-    Branch, BranchUnknown
+    Branch, BranchUnknown, if(SpanAttributes['vcs.repository.url.full'] != '', SpanAttributes['vcs.repository.url.full'], SpanAttributes['vcs.repository.name']) AS SpanRepository
 FROM otel.otel_traces FINAL
 SETTINGS do_not_merge_across_partitions_select_final = 1;
 

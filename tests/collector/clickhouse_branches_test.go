@@ -19,7 +19,7 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// drawnTask is a task in a repository and on a branch, whose requests may have been made on others.
+// drawnTask is a task in a repository and on a branch, whose requests may have been made in others.
 func drawnTask(r *rand.Rand, n int) (spans []*tracepb.Span) {
 	one := func(of ...string) string { return of[r.IntN(len(of))] }
 	began := time.Date(2026, 11, 1, 0, n, 0, 0, time.UTC)
@@ -51,8 +51,12 @@ func drawnTask(r *rand.Rand, n int) (spans []*tracepb.Span) {
 	for i := range requests {
 		own := []int64{r.Int64N(1000), r.Int64N(100), r.Int64N(1000)}
 		in, out, micros = in+own[0], out+own[1], micros+own[2]
-		branch := one("", "", "main", "fix")
-		spans = append(spans, span(1+i, "chat", append(used(own[0], own[1], own[2]), where(branch, branch == "" && r.IntN(3) == 0)...)...))
+		branch, other := one("", "", "main", "fix"), one("", "", "https://git.example/a/web")
+		at := where(branch, branch == "" && (other != "" || r.IntN(3) == 0))
+		if other != "" {
+			at = append(at, otlp.String(otelmap.KeyRepositoryURL, other))
+		}
+		spans = append(spans, span(1+i, "chat", append(used(own[0], own[1], own[2]), at...)...))
 	}
 	root := span(0, "invoke_agent", where(one("", "main", "fix", "main"), r.IntN(4) == 0)...)
 	root.Attributes = append(root.Attributes, otlp.String(otelmap.KeyOutcome, "completed"), otlp.String(otelmap.KeyConversationID, fmt.Sprint(n)))

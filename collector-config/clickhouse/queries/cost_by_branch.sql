@@ -4,7 +4,7 @@ SELECT
     sum(if(request, OutputTokens, RestOutput)) AS output_tokens, sum(if(request, Cost, RestCost)) AS cost_usd
 FROM (
     SELECT
-        *, Operation = 'chat' AS request, run.Repository AS repository,
+        *, Operation = 'chat' AS request, if(request AND SpanRepository != '', SpanRepository, run.Repository) AS repository,
         multiIf(request AND Branch != '', Branch, BranchUnknown, '', request, run.Branch, Branch) AS branch
     FROM otel.spans
     INNER JOIN (

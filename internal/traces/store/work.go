@@ -244,7 +244,7 @@ func (w *workReader) add(sp *tracepb.Span, shown bool) {
 		w.Calls = append(w.Calls, c)
 	case step.KindRequest:
 		r := Request{Span: id, Model: one.Model(), Started: one.Started(), Took: one.Took(), Usage: one.Usage(), Hour: one.CacheHour(), ids: one.Asked(), at: at, unknown: one.BranchUnknown()}
-		r.Checkout.Branch = one.Branch()
+		r.Checkout = Checkout{one.Repository(), one.Branch()}
 		r.Calls = len(r.ids)
 		w.Requests = append(w.Requests, r)
 	case step.KindAgent:
@@ -333,7 +333,7 @@ func (w *workReader) locate() {
 		if alone != nil {
 			root = *alone // what is between them may not have been read
 		}
-		r.Checkout.Repository = root.end.Repository
+		r.Checkout.Repository = cmp.Or(r.Checkout.Repository, root.end.Repository)
 		if r.Checkout.Branch == "" && !r.unknown {
 			r.Checkout.Branch = root.end.Branch
 		}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -51,7 +52,7 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 			}
 			rootSpan := b.Last()
 			count := func(p drawnPlace, micros int64) {
-				at := store.Checkout{Repository: end.repository, Branch: p.branch}
+				at := store.Checkout{Repository: cmp.Or(p.repository, end.repository), Branch: p.branch}
 				if !p.known {
 					at.Branch = ""
 				}
@@ -64,7 +65,8 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 				if rapid.IntRange(0, 2).Draw(t, "elsewhere") == 0 {
 					p = here()
 				}
-				moved = moved || p.branch != end.branch || p.known != end.known
+				p.repository = cmp.Or(p.repository, end.repository)
+				moved = moved || p != end
 				if rapid.IntRange(0, 4).Draw(t, "subagent") == 0 {
 					call := b.Tool(root, "Agent", "{}", from, from+time.Minute)
 					parent = b.Add(call, "invoke_agent Explore", from, from+time.Minute, str(otelmap.KeyOperation, otelmap.OpInvokeAgent), str(otelmap.KeyAgentName, "Explore"))
@@ -72,22 +74,26 @@ func drawSessions(t *rapid.T, s *store.Store) (spent map[store.Checkout]int64, a
 				micros := price()
 				b.Chat(parent, from+time.Duration(i)*time.Minute, from+time.Duration(i+1)*time.Minute, usageAttrs(10, 1, 0, float64(micros)/1e6)...)
 				var own []*commonpb.KeyValue
+				other := p.repository != end.repository
+				if other {
+					own = append(own, str(otelmap.KeyRepositoryURL, p.repository))
+				}
 				switch { // as otelmap has it
-				case p.known && !(end.known && p.branch == end.branch):
+				case p.known && (other || !(end.known && p.branch == end.branch)):
 					own = append(own, str(otelmap.KeyBranch, p.branch))
-				case !p.known && end.known:
+				case !p.known && (other || end.known):
 					own = append(own, otlp.Bool(otelmap.KeyBranchUnknown, true))
 				}
 				b.Last().Attributes = append(b.Last().Attributes, own...)
 				count(p, micros)
-				if !strings.HasPrefix(end.repository, "https") || rapid.IntRange(0, 2).Draw(t, "call") > 0 {
+				if !strings.HasPrefix(p.repository, "https") || rapid.IntRange(0, 2).Draw(t, "call") > 0 {
 					continue
 				}
 				// A pull request is made on the branch, or another one is looked at.
 				command := pick("command", "gh pr create --fill", "gh pr create --fill", "gh pr view 9 --json url -q .url", "gh pr comment 9 --body x", "gh pr create; gh pr view 9", "echo gh pr create")
-				url := end.repository + "/pull/9"
+				url := p.repository + "/pull/9"
 				if command == "gh pr create --fill" && p.branch != "" && p.branch != "main" {
-					url = pullAt(end.repository, p.branch)
+					url = pullAt(p.repository, p.branch)
 				}
 				at := from + time.Duration(i)*time.Minute + 30*time.Second
 				b.Tool(parent, "Bash", rawjson.Encode(map[string]string{"command": command}), at, at+time.Second)
