@@ -21,7 +21,7 @@ type Pulls map[store.Checkout]string
 // that was merged, commented on or viewed.
 func PullsOf(ctx context.Context, s *store.Store) (Pulls, error) {
 	out := make(Pulls)
-	for _, text := range []string{`"pr create"`, `"pr checkout"`, `"mr create"`} {
+	for _, text := range []string{`"pr create"`, `"pr new"`, `"pr checkout"`, `"mr create"`} {
 		if err := s.EachWhole(ctx, store.Filter{Text: text}, func(w *store.Work) error { out.add(w); return nil }); err != nil {
 			return nil, err
 		}
@@ -180,7 +180,7 @@ func pullCommand(command string) (words []string) {
 			if words == nil && (i == 0 || part.after != "|") {
 				return nil // its output, and its success, are the last one's
 			}
-		case words != nil || len(of) < 3 || !slices.Contains([]string{"gh pr create", "gh pr checkout", "glab mr create"}, strings.Join(of[:3], " ")):
+		case words != nil || len(of) < 3 || !slices.Contains([]string{"gh pr create", "gh pr new", "gh pr checkout", "glab mr create"}, strings.Join(of[:3], " ")):
 			return nil
 		default:
 			words = of

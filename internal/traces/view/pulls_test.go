@@ -26,6 +26,7 @@ func TestPullRequestsAreKnownFromTheCallsThatMadeThem(t *testing.T) {
 		url           string
 	}{
 		"made":                       {command: "gh pr create --fill", result: seven, want: fix, url: seven},
+		"made by the other name":     {command: "gh pr new --fill", result: seven, want: fix, url: seven},
 		"made with a warning":        {command: "git push -u origin fix && gh pr create --fill 2>&1 | tail -2", result: "Warning: 1 uncommitted change\n" + seven + "\n", want: fix, url: seven},
 		"made with a text":           {command: "gh pr create --title \"a; b\" --body \"$(cat <<'EOF'\n## What\n- it's `gh pr view`\nEOF\n)\"", result: seven, want: fix, url: seven},
 		"made for another branch":    {command: "cd /elsewhere && gh pr create --head mine", result: seven, want: mine, url: seven},
