@@ -75,7 +75,7 @@ func At(dir string) *Look {
 	}
 	common, main := shared(git)
 	top = cmp.Or(main, top)
-	if !local(common) || !ours(common) {
+	if !local(common) || common != git && !ours(common) {
 		return l
 	}
 	head, info, err := regular.ReadStat(filepath.Join(git, "HEAD"), regular.Options{Max: maxHead, NoLink: true})

@@ -40,13 +40,18 @@ type Reporter struct {
 	// it does.
 	Clean func(string) string
 
-	failures, branches Sums
+	failures Sums
+	// sums are those of reportKeys.
+	sums [len(reportKeys)]Sums
 
 	tasks    []store.Summary
 	files    map[string]*edited
 	edits    int
 	rejected int
 }
+
+// reportKeys are those of the tables about requests, which have no failed calls.
+var reportKeys = [...]store.By{ByBranch, BySkill, BySubagent}
 
 type edited struct {
 	path           string
@@ -67,8 +72,10 @@ func (r *Reporter) Add(w *store.Work) {
 	}
 	r.failures.By = ByFailure
 	r.failures.Add(w)
-	r.branches.By = ByBranch
-	r.branches.Add(w)
+	for i, by := range reportKeys {
+		r.sums[i].By = by
+		r.sums[i].Add(w)
+	}
 	r.tasks = append(r.tasks, w.Summary)
 	for i := range w.Calls {
 		c := &w.Calls[i]
@@ -117,20 +124,19 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 		}
 	}
 	price := func(u *store.Usage) string { text, _ := cost(u, inCents(all.Usage)); return text }
-	branches := r.branches.Groups()
-	if len(branches) == 1 && branches[0].Key == "" {
-		branches = nil
-	}
-	for _, by := range []store.By{store.ByProject, ByBranch, store.ByModel} {
-		sums := groups[by]
-		if by == ByBranch {
-			sums = branches
+	for _, by := range []store.By{store.ByProject, ByBranch, BySkill, BySubagent, store.ByModel} {
+		sums, at := groups[by], slices.Index(reportKeys[:], by)
+		if at >= 0 {
+			sums = r.sums[at].Groups()
+		}
+		if at >= 0 && len(sums) == 1 && sums[0].Key == "" {
+			sums = nil
 		}
 		LargestFirst(by, sums)
 		var rows [][]string
 		for i := range sums[:min(len(sums), reportRows)] {
 			g := &sums[i]
-			key := cmp.Or(termtext.Line(g.Key), "(not known)")
+			key := cmp.Or(termtext.Line(g.Key), map[store.By]string{BySkill: "(no skill)"}[by], "(not known)")
 			switch {
 			case by == store.ByProject:
 				key = cmp.Or(lastPart(key), key)
@@ -142,15 +148,15 @@ func (r *Reporter) Report(title string, all store.Totals, groups map[store.By][]
 				used = Tokens(g.Usage.Tokens())
 			}
 			rows = append(rows, []string{key, fmt.Sprint(g.Traces), duration(g.Took), fmt.Sprint(g.Failures), used, price(g.Usage)})
-			if by == ByBranch { // requests have no failed calls
+			if at >= 0 {
 				rows[i] = slices.Delete(rows[i], 3, 4)
 			}
 		}
 		head := []string{string(by), "tasks", "time", "failures", "tokens", "cost"}
-		if by == ByBranch {
+		if at >= 0 {
 			head = slices.Delete(head, 3, 4)
 		}
-		add(map[store.By]string{store.ByProject: "Projects", ByBranch: "Branches", store.ByModel: "Models"}[by], head, rows)
+		add(map[store.By]string{store.ByProject: "Projects", ByBranch: "Branches", BySkill: "Skills", BySubagent: "Subagents", store.ByModel: "Models"}[by], head, rows)
 	}
 	add("The dearest tasks", []string{"title", "task", "project", "began", "took", "calls", "cost"}, r.dearest(st, inCents(all.Usage)))
 	var rows [][]string
