@@ -117,3 +117,26 @@ func TestDuringOfAnUnchangedHeadIsOneCheckout(t *testing.T) {
 		t.Errorf("got %+v, want once %v", all, want)
 	}
 }
+
+// TestCommandsThatMayHaveFailedProveNothing has two moves in a turn: the person may have made the
+// first before a command of the same words failed.
+func TestCommandsThatMayHaveFailedProveNothing(t *testing.T) {
+	begin := time.Now()
+	after := func(d time.Duration) time.Time { return begin.Add(d * time.Second) }
+	first := noCommit + "1 a <a@example.com> 0 +0000\tcommit (initial): one\n"
+	log := first + "1 1 a <a@example.com> 0 +0000\tcheckout: moving from main to b\n1 1 a <a@example.com> 0 +0000\tcheckout: moving from b to c\n"
+	note := Note{Git: "g", Branch: "main", Moved: after(-9), Size: int64(len(first)), Line: lastLine(first)}
+	look := Look{Git: "g", Moved: after(3), Logged: after(3), Log: log, Size: int64(len(log)), Repository: hook.Repository{Branch: "c"}}
+	for command, known := range map[string]bool{
+		"git checkout b && git checkout c":           true,
+		"git checkout b; git checkout c":             false,
+		"git checkout b || git checkout c":           false,
+		"git checkout b\ngit checkout c":             false,
+		"git checkout b | cat && git checkout -q c ": false,
+	} {
+		got, _ := look.During(&note, begin, after(9), []Call{{Begun: after(2), Ended: after(4), Command: command}}).At("", after(1))
+		if got.Unknown == known || known && got.Repository.Branch != "main" {
+			t.Errorf("%q: got %+v, known %v", command, got, known)
+		}
+	}
+}

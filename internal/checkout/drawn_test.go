@@ -27,6 +27,8 @@ type history struct {
 	names  int
 	calls  []Call
 	asked  []asked
+	// unproven reports that a command failed, or could while its call succeeds.
+	unproven bool
 }
 
 type asked struct {
@@ -34,7 +36,8 @@ type asked struct {
 	branch string
 }
 
-func (h *history) git(args ...string) {
+// git reports whether the command succeeds: some fail, as those of people do.
+func (h *history) git(args ...string) bool {
 	cmd := exec.CommandContext(h.t.Context(), "git", args...)
 	cmd.Dir = h.dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_EDITOR=true")
@@ -44,7 +47,7 @@ func (h *history) git(args ...string) {
 	if h.r.IntN(20) == 0 && !h.honest {
 		cmd.Env = append(cmd.Env, "GIT_REFLOG_ACTION=mine")
 	}
-	_, _ = cmd.CombinedOutput() // some fail, as those of people do
+	return cmd.Run() == nil
 }
 
 // branch asks git itself, but for a branch that is being rebased.
@@ -127,15 +130,23 @@ func (h *history) person() {
 	}
 }
 
-// agent runs a command line of which is known when it began and ended.
+// agent runs a command line of which is known when it began and ended, if it succeeds. Some do
+// though a command of theirs does not.
 func (h *history) agent() {
 	c := Call{Begun: time.Now()}
+	and, ok := "&&", true
+	if h.r.IntN(4) == 0 {
+		and = ";"
+	}
 	for _, words := range h.command() {
-		h.git(words...)
-		c.Command += "git " + strings.Join(words, " ") + " && "
+		ok = ok && h.git(words...) || and == ";"
+		c.Command += "git " + strings.Join(words, " ") + " " + and + " "
 	}
 	c.Ended = time.Now()
-	h.calls = append(h.calls, c)
+	h.unproven = h.unproven || !ok || and == ";"
+	if ok {
+		h.calls = append(h.calls, c)
+	}
 }
 
 func (h *history) ask() {
@@ -156,7 +167,7 @@ func TestDrawnHistories(t *testing.T) {
 			h := &history{t: t, r: rand.New(rand.NewPCG(uint64(seed), 58)), dir: t.TempDir(), honest: honest}
 			h.draw(seed, &all, &quiet, &ofAgent)
 		}
-		t.Logf("honest %v: not known is the branch of %v requests, of %v in turns without another person's changes, of %v where the person does nothing just before them either", honest, all, quiet, ofAgent)
+		t.Logf("honest %v: not known is the branch of %v requests, of %v in turns without another person's changes, of %v where the person does nothing just before them either, and each command succeeds", honest, all, quiet, ofAgent)
 		if limit := map[bool]int{false: 30, true: 5}[honest]; ofAgent.unknown*100 > ofAgent.of*limit {
 			t.Errorf("honest %v: the branch of %v requests is not known, want %d %% at most", honest, ofAgent, limit)
 		}
@@ -185,7 +196,7 @@ func (h *history) draw(seed int, all, quiet, ofAgent *share) {
 			h.pause()
 		}
 		begin, disturbed := time.Now(), false
-		h.calls, h.asked = nil, nil
+		h.calls, h.asked, h.unproven = nil, nil, false
 		if h.r.IntN(8) == 0 { // between the prompt and the first request
 			h.person()
 			disturbed = true
@@ -198,6 +209,7 @@ func (h *history) draw(seed int, all, quiet, ofAgent *share) {
 				h.person()
 				disturbed = true
 			case 1, 2, 3:
+				h.pause() // a model answers
 				h.agent()
 			default:
 				continue
@@ -221,7 +233,7 @@ func (h *history) draw(seed int, all, quiet, ofAgent *share) {
 			if !ok || !c.Unknown && c.Repository.Branch != q.branch {
 				h.t.Fatalf("history %d: at %v: got branch %q, want %q\n%v to %v, moved %v\n%+v\n%+v\n%s", seed, q.at, c.Repository.Branch, q.branch, begin, end, look.Moved, got, h.calls, text)
 			}
-			for s, counts := range map[*share]bool{all: true, quiet: !disturbed, ofAgent: !disturbed && !before} {
+			for s, counts := range map[*share]bool{all: true, quiet: !disturbed, ofAgent: !disturbed && !before && !h.unproven} {
 				if counts {
 					s.of++
 				}

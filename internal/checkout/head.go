@@ -50,7 +50,7 @@ type Note struct {
 	Line string `json:"line,omitempty"`
 }
 
-// Call is a command that an agent ran.
+// Call is a command that an agent ran, and that has succeeded.
 type Call struct {
 	Begun, Ended time.Time
 	Command      string
@@ -336,11 +336,14 @@ func (l *Look) moves(n *Note, begin time.Time, calls []Call) (moves []move, made
 
 // by returns for each move the call that made it. Each must be named by a command of a call, in
 // order, and the last be within its call's time: else another program may have made one. ok is
-// then false.
+// then false. A command that can fail while its call succeeds has made none.
 func by(calls []Call, moves []move, last time.Time) (made []*Call, ok bool) {
 	for i := range calls {
 		c := &calls[i]
-		for command := range strings.FieldsFuncSeq(c.Command, func(r rune) bool { return strings.ContainsRune("\n;&|()", r) }) {
+		if strings.ContainsAny(c.Command, "|;\n") {
+			continue
+		}
+		for command := range strings.FieldsFuncSeq(c.Command, func(r rune) bool { return strings.ContainsRune("&()", r) }) {
 			if words := strings.Fields(command); len(made) < len(moves) && moves[len(made)].named(words) {
 				made = append(made, c)
 			}
