@@ -53,7 +53,7 @@ func (w *worked) note(e *hook.Event) {
 	if e.Tool == nil {
 		return
 	}
-	printed := checkout.Printed(e.Tool.Output)
+	printed := checkout.Printed(cmp.Or(e.Tool.Output, e.Tool.Error))
 	if len(printed) == 0 && !strings.Contains(e.Tool.Input, "git") {
 		return
 	}
@@ -71,11 +71,15 @@ func (w *worked) note(e *hook.Event) {
 		if !ok {
 			begun = hook.Move{At: e.At(), Cwd: e.Cwd}
 		}
-		if e.Tool.Status == hook.ToolOK || e.Tool.Status == hook.ToolUnknown {
-			c := gitCall{call: checkout.Call{Begun: begun.At, Ended: e.At(), Printed: printed}, end: e.Hash, id: e.Tool.ID, ok: e.Tool.Status == hook.ToolOK}
-			c.place(begun.Cwd, e.Tool.Input)
-			w.calls = append(w.calls, c)
+		if e.Tool.Status.Failed() && len(printed) == 0 {
+			return
 		}
+		c := gitCall{call: checkout.Call{Begun: begun.At, Ended: e.At(), Printed: printed}, end: e.Hash, id: e.Tool.ID, ok: e.Tool.Status == hook.ToolOK}
+		c.place(begun.Cwd, e.Tool.Input)
+		if e.Tool.Status.Failed() { // after it made commits
+			c.id = ""
+		}
+		w.calls = append(w.calls, c)
 	}
 }
 
@@ -92,7 +96,7 @@ func (w *worked) succeed(tr *hook.Transcript) {
 				ok[r.ID] = r.Status == hook.ToolOK && (was || !again)
 			}
 		}
-		if !c.ok && !ok[c.id] {
+		if !c.ok && (c.id == "" || !ok[c.id]) {
 			c.call.Command = ""
 		}
 	}

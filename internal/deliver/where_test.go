@@ -149,9 +149,10 @@ func TestSubagentReturnsToTheLead(t *testing.T) {
 func TestCommandsCountIfTheySucceed(t *testing.T) {
 	result := func(s hook.ToolStatus) hook.ToolResult { return hook.ToolResult{ID: "t", Status: s} }
 	for name, tt := range map[string]struct {
-		hook  hook.ToolStatus
-		files []hook.ToolResult
-		want  bool
+		hook    hook.ToolStatus
+		printed string
+		files   []hook.ToolResult
+		want    bool
 	}{
 		"the hook says it":                {hook: hook.ToolOK, want: true},
 		"the hook says that it failed":    {hook: hook.ToolFailed, files: []hook.ToolResult{result(hook.ToolOK)}},
@@ -160,12 +161,16 @@ func TestCommandsCountIfTheySucceed(t *testing.T) {
 		"the files say both, by one id":   {hook: hook.ToolUnknown, files: []hook.ToolResult{result(hook.ToolFailed), result(hook.ToolOK)}},
 		"the files say it of another one": {hook: hook.ToolUnknown, files: []hook.ToolResult{{ID: "other", Status: hook.ToolOK}}},
 		"nothing says it":                 {hook: hook.ToolUnknown},
+		"it failed after a commit":        {hook: hook.ToolFailed, printed: "Exit code 1\n[main 1c29f81] x\n", files: []hook.ToolResult{result(hook.ToolOK)}},
 	} {
 		var w worked
-		w.note(&hook.Event{Kind: hook.KindToolEnd, Cwd: "/w", Tool: &hook.Tool{ID: "t", Status: tt.hook, Input: `{"command":"git commit -m x"}`}})
+		w.note(&hook.Event{Kind: hook.KindToolEnd, Cwd: "/w", Tool: &hook.Tool{ID: "t", Status: tt.hook, Error: tt.printed, Input: `{"command":"git commit -m x"}`}})
 		w.succeed(&hook.Transcript{ToolResults: tt.files})
 		if got := len(w.calls) == 1 && w.calls[0].call.Command != ""; got != tt.want {
 			t.Errorf("%s: the command counts: %v", name, got)
+		}
+		if printed := len(w.calls) == 1 && len(w.calls[0].call.Printed) == 1; printed != (tt.printed != "") {
+			t.Errorf("%s: the commit that it printed counts: %v", name, printed)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestCostOfWhom(t *testing.T) {
 		Main: []llm.Turn{
 			turn("A branch.", bash("git switch -q -c cart")),
 			turn("A commit.", bash("echo one > one.txt && git add one.txt && git commit -q -m 'Add the first file'")),
-			turn("Another.", bash("echo two > two.txt && git add two.txt && git commit -m 'Add the second file'")),
+			turn("Another.", bash("echo two > two.txt && git add two.txt && git commit -m 'Add the second file' && exit 3")),
 			turn("For review.", bash("gh pr create --fill")),
 			turn("All is there."),
 			turn("A skill.", llm.Call{Name: "Skill", Args: map[string]any{"skill": "tidy"}}),
