@@ -15,6 +15,6 @@ func TestFaults(t *testing.T) {
 	proof.Run(t, "docs/results/reliability.md", "faults", slices.Concat(
 		stormRows, killHookRows, killInstallRows, killRandomRows, killRunRows, errnoRows, killFlushRows, flushersRows,
 		powerRows, tornRows, diskRows, limitRows, placeRows, streamRows, payloadRows, clockRows,
-		historyRows, lateRows, outageRows, backendRows, capRows, programsRows, filesystemRows,
+		historyRows, lateRows, outageRows, metricsRows, backendRows, capRows, programsRows, filesystemRows,
 	))
 }
