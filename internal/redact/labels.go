@@ -5,10 +5,13 @@ import (
 	"strings"
 )
 
+// leastLikely is how many bytes random characters have that only their place makes a secret.
+const leastLikely = 12
+
 // likely reports whether a value that only its place makes a secret's looks like
 // one: for passwords a word with digits or signs, for the rest random characters.
 func (k kind) likely(v string) bool {
-	if len(v) > 8<<10 || looksLikeCode(v, true) || placeholder(v) || strings.HasPrefix(v, "--") || strings.ContainsAny(v, "(){}[];") || isVersion(v) || snakeCase(v) {
+	if k != passwordKind && len(v) < leastLikely || len(v) > 8<<10 || looksLikeCode(v, true) || placeholder(v) || strings.HasPrefix(v, "--") || strings.ContainsAny(v, "(){}[];") || isVersion(v) || snakeCase(v) {
 		return false
 	}
 	if encodedCredentials(v) {
@@ -16,7 +19,7 @@ func (k kind) likely(v string) bool {
 	}
 	_, digits, _ := count(v)
 	if k != passwordKind {
-		return len(v) >= 12 && !wordy(v) && digits > 0
+		return !wordy(v) && digits > 0
 	}
 	return len(v) >= 8 && literalValue(v) && (digits > 1 || !wordy(v) || strings.ContainsAny(v, "!@#$%^&*?")) && !namesPassword(v)
 }

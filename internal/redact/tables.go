@@ -236,7 +236,7 @@ func (t *text) cellValue(a *assignment, c span, certain bool) span {
 
 // inCell judges the word in a cell below a name.
 func (a *assignment) inCell(v string, certain bool) bool {
-	if looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.Contains(v, "/") && (wordy(v) || !random(v)) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
+	if a.kind != passwordKind && len(v) < leastLikely || looksLikeCode(v, true) || placeholder(v) || isVersion(v) || strings.Contains(v, "/") && (wordy(v) || !random(v)) || strings.ContainsAny(v, "(){}") || strings.HasPrefix(v, "--") {
 		return false
 	}
 	if a.kind == passwordKind {

@@ -110,9 +110,10 @@ func Reason(c *store.Call) string {
 
 // Denier names who denied a call: you, one of your hooks, or a rule; "" if it was not.
 func Denier(c *store.Call) string {
+	if c.Status != otelmap.EndDenied {
+		return "" // most calls: their texts need no look
+	}
 	switch who, _ := deniedBy(c.DeniedBy, c.ErrorType, cmp.Or(c.Message, c.Error)); {
-	case c.Status != otelmap.EndDenied:
-		return ""
 	case c.DeniedBy != "":
 		return who + ": " + line(c.DeniedBy)
 	case c.ErrorType == otelmap.ErrorToolCancelled:
