@@ -77,7 +77,7 @@ LONGEST = ./fault ./security ./clinecli ./hookscli ./collector ./packages
 
 # What takes longest and few changes can break is left to "make test-rest": these tests, of
 # which a test checks that they exist, and the rows of ./fault and ./security marked Rest.
-REST      = TestPackages|TestInstallsFromTheModule|TestInstallScriptInHostileFolders|TestCollectors|TestDashboardShowsWhatTheSpansSay
+REST      = TestForks|TestDrawnForks|TestPackages|TestInstallsFromTheModule|TestInstallScriptInHostileFolders|TestCollectors|TestDashboardShowsWhatTheSpansSay
 PAGE_REST = TestAttacks|TestOddTasksAreShown|TestLargeTaskKeepsItsSelection
 
 # The tests copy the programs from bin/ instead of building them for each package.
@@ -95,9 +95,9 @@ tests:
 	$(GO) -C tests test -count=1 -vet=off -p 4 -timeout 14m -skip '^($(REST))$$' $(LONGEST) ./...
 	$(GO) -C tests/bench test -count=1 -vet=off ./...
 
-test-rest: setup collector build ## the built packages, the Collectors' faults and the dashboard, attacks on the page, slow rows
+test-rest: setup collector build ## opencode's forks, the built packages, the Collectors' faults and the dashboard, attacks on the page, slow rows
 	@mkdir -p .cache && rm -f $$HOOKSPAN_TEST_SKIPS
-	@rc=0; $(GO) -C tests test -count=1 -vet=off -p 3 -timeout 20m -run '^($(REST))$$' ./collector ./packages || rc=1; \
+	@rc=0; $(GO) -C tests test -count=1 -vet=off -p 3 -timeout 20m -run '^($(REST))$$' ./opencodecli ./collector ./packages || rc=1; \
 	TEST_ROWS=rest $(GO) -C tests test -count=1 -vet=off -timeout 20m -run '^(TestFaults|TestAttacks)$$' ./fault ./security || rc=1; \
 	$(MAKE) --no-print-directory page-tests PAGE_RUN='^($(PAGE_REST))$$$$' || rc=1; tests/skips/list.sh; exit $$rc
 

@@ -1,6 +1,9 @@
 package hook
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // The names of the supported agents in events, in the spool and in traces.
 const (
@@ -9,6 +12,7 @@ const (
 	HostCodex    = "codex"
 	HostCopilot  = "copilot-cli"
 	HostGemini   = "gemini-cli"
+	HostKilo     = "kilo"
 	HostOpencode = "opencode"
 	HostQwen     = "qwen-code"
 	HostCursor   = "cursor"
@@ -48,6 +52,10 @@ type Agent struct {
 	// Resume is the agent's command that continues a session, whose id follows it. It is
 	// empty if the agent has none.
 	Resume string
+	// Plugin is the npm package that the agent fetches when it has a plugin. Only opencode and
+	// its forks have one: the same events and database, and folders, files and variables with
+	// Word in their names.
+	Plugin string
 }
 
 // agents are the supported agents, with what differs from fill's defaults.
@@ -64,7 +72,8 @@ var agents = [...]Agent{
 	{Host: HostCodex, Word: "codex", Name: "Codex", Folders: []string{"CODEX_HOME"}, Resume: "codex resume"},
 	{Host: HostCopilot, Word: "copilot", Name: "GitHub Copilot", Folders: []string{"COPILOT_HOME"}, Scopes: []string{"user"}, Resume: "copilot --resume"},
 	{Host: HostGemini, Word: "gemini", Name: "Gemini CLI", Folders: []string{"GEMINI_CLI_HOME"}, Resume: "gemini --resume"},
-	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session"},
+	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session", Plugin: "@opencode-ai/plugin"},
+	{Host: HostKilo, Word: "kilo", Name: "Kilo", Folders: []string{"KILO_DB"}, Resume: "kilo --session", Plugin: "@kilocode/plugin"},
 }
 
 // guests run the hooks of supported agents and are recorded from them. None has been run:
@@ -90,6 +99,11 @@ func Agents() []Agent { return filled(agents[:]) }
 
 // Guests returns the programs that are recorded from the hooks of supported agents.
 func Guests() []Agent { return filled(guests[:]) }
+
+// Plugins returns opencode and its forks.
+func Plugins() []Agent {
+	return slices.DeleteFunc(Agents(), func(a Agent) bool { return a.Plugin == "" })
+}
 
 func filled(from []Agent) (list []Agent) {
 	for _, a := range from {

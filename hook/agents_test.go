@@ -44,6 +44,7 @@ func TestFactsThatAgentsAndTracesGoBy(t *testing.T) {
 		"copilot-cli": "claude-hook false 500 500 ToolFailure [COPILOT_HOME] [user] copilot --resume",
 		"gemini-cli":  "claude-hook false 500 500 ToolFailure [GEMINI_CLI_HOME] [user project] gemini --resume",
 		"opencode":    "claude-hook false 500 500 ToolFailure [OPENCODE_DB] [user project] opencode --session",
+		"kilo":        "claude-hook false 500 500 ToolFailure [KILO_DB] [user project] kilo --session",
 	}
 	for _, a := range Agents() {
 		if got := fmt.Sprint(a.Program, " ", a.Tasks, " ", a.MaxInput, " ", a.MaxOutput, " ", a.ToolError, " ", a.Folders, " ", a.Scopes, " ", a.Resume); got != want[a.Host] {

@@ -2,18 +2,17 @@
 // each of their events:
 //
 //	claude-hook EVENT < payload
-//	claude-hook codex EVENT < payload
-//	claude-hook copilot EVENT < payload
-//	claude-hook gemini EVENT < payload
-//	claude-hook qwen EVENT < payload
-//	claude-hook opencode < lines
+//	claude-hook AGENT EVENT < payload
+//	claude-hook AGENT < lines
 //
+// AGENT is the agent's name on the command line, but for Claude Code.
 // It stores the payload in the spool and leaves. Claude Code is answered with
 // nothing: what a hook prints may become context for the model, and any exit
 // code but 0 is shown to the user or blocks what was about to happen. Without
 // EVENT the name is taken from the payload. Qwen Code is answered with an empty
 // object, without which its telemetry counts the hook as failed.
-// opencode's plugin starts one process, writes each event as a line and reads no answer.
+// The plugin in opencode and its forks starts one process, writes each event as a line and
+// reads no answer.
 //
 // Agents also run hooks that were installed for another; such events are not stored.
 package main

@@ -1,5 +1,5 @@
-// Package opencode reads what hookspan's plugin hands on of opencode's events, one
-// JSON object for each.
+// Package opencode reads what hookspan's plugin hands on of the events of opencode and
+// its forks, one JSON object for each.
 //
 // opencode runs no commands for its events. The plugin takes them from its bus and adds
 // what a single event does not say: the session at the root, the message of the user
@@ -57,13 +57,17 @@ func Peek(payload []byte, event string) hook.Head {
 	return h
 }
 
-// Decode turns a payload into events, at present always one. Its errors are those of
-// hook/claude.
-func Decode(r hook.Raw) ([]hook.Event, error) {
-	ev := r.NewEvent(hook.HostOpencode, r.Event)
+// Decoder returns the function that turns a payload of opencode or a fork, by its name in
+// events, into events, at present always one. Its errors are those of hook/claude.
+func Decoder(host string) func(hook.Raw) ([]hook.Event, error) {
+	return func(r hook.Raw) ([]hook.Event, error) { return decode(host, r) }
+}
+
+func decode(host string, r hook.Raw) ([]hook.Event, error) {
+	ev := r.NewEvent(host, r.Event)
 	o, err := rawjson.Open(rawjson.Trim(r.Payload))
 	if err != nil {
-		return []hook.Event{ev}, &hook.DecodeError{Agent: hook.HostOpencode, Event: r.Event, Size: len(r.Payload), Cause: err}
+		return []hook.Event{ev}, &hook.DecodeError{Agent: host, Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
 	p := members{o}
 	ev.Name, ev.Dialect = cmp.Or(p.Text("type"), ev.Name), Dialect

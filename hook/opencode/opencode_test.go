@@ -11,7 +11,7 @@ import (
 )
 
 var tested = hooktest.Agent{
-	Decode: Decode, Peek: Peek, Recordings: 5,
+	Decode: Decoder(hook.HostOpencode), Peek: Peek, Recordings: 5,
 	Ends: func(ev *hook.Event) bool { return ev.Kind.Terminal() && ev.Agent == "" },
 }
 
@@ -75,7 +75,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 			Kind: hook.KindToolEnd, Key: "tool_end/prt_1", Tool: &hook.Tool{ID: "c1", Name: "bash", Error: "Tool execution aborted", Status: hook.ToolCancelled, Duration: hook.UnknownDuration},
 		},
 	} {
-		events, err := Decode(hook.Raw{Payload: []byte(`{"session":"ses_1",` + payload + `}`)})
+		events, err := tested.Decode(hook.Raw{Payload: []byte(`{"session":"ses_1",` + payload + `}`)})
 		if err != nil || len(events) != 1 {
 			t.Errorf("%s: %+v, %v", payload, events, err)
 			continue
@@ -92,7 +92,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 func second(s float64) time.Time { return time.UnixMilli(int64(s * 1000)).UTC() }
 
 func TestStreamEndedIsAnEvent(t *testing.T) {
-	events, err := Decode(hook.Raw{Payload: StreamEnded("ses_\"1")})
+	events, err := tested.Decode(hook.Raw{Payload: StreamEnded("ses_\"1")})
 	if err != nil || events[0].Session != "ses_\"1" || events[0].Kind != hook.KindSessionEnd {
 		t.Errorf("events %+v, %v", events, err)
 	}

@@ -154,12 +154,15 @@ func All() Table {
 			Installer: geminiinstall.Installer(), Command: geminiinstall.Installer().Command,
 			Settings: true,
 		},
-		{
-			Agent: hook.AgentOf(hook.HostOpencode), Decode: opencode.Decode, Transcript: opencodefiles.Agent,
-			Servers: ".config/opencode/opencode.jsonc", AddServer: "opencode mcp add hookspan -- hookspan mcp",
-			Installer: opencodeinstall.Installer{}, Command: opencodeinstall.Command,
+	}
+	for _, a := range hook.Plugins() {
+		installer := opencodeinstall.Installer{Agent: a}
+		table = append(table, Agent{
+			Agent: a, Decode: opencode.Decoder(a.Host), Transcript: opencodefiles.Agent(a),
+			Servers: ".config/" + a.Word + "/" + a.Word + ".jsonc", AddServer: a.Word + " mcp add hookspan -- hookspan mcp",
+			Installer: installer, Command: installer.Command,
 			Settings: true,
-		},
+		})
 	}
 	return table.traits()
 }

@@ -13,12 +13,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
-	"github.com/hookspan/hookspan/hook/cline"
-	"github.com/hookspan/hookspan/hook/codex"
-	"github.com/hookspan/hookspan/hook/copilot"
-	"github.com/hookspan/hookspan/hook/gemini"
-	"github.com/hookspan/hookspan/hook/opencode"
-	"github.com/hookspan/hookspan/hook/qwen"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/testkit/hooktest"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
@@ -38,12 +33,9 @@ func facts(events []hook.Event) (out []any) {
 
 // TestTextlessPayloadKeepsEventsAndNoTexts takes the texts out of recorded payloads.
 func TestTextlessPayloadKeepsEventsAndNoTexts(t *testing.T) {
-	decoders := map[string]func(hook.Raw) ([]hook.Event, error){
-		"claude": claude.Decode, "cline": cline.Decode, "codex": codex.Decode, "copilot": copilot.Decode,
-		"gemini": gemini.Decode, "opencode": opencode.Decode, "qwen": qwen.Decode,
-	}
 	sentence := regexp.MustCompile(`^[^/~].* .*`)
-	for agent, decode := range decoders {
+	for _, a := range agents.All() {
+		agent, decode := a.Word, a.Decode
 		n := 0
 		check := func(path, event string, payload []byte) {
 			n++
@@ -54,7 +46,7 @@ func TestTextlessPayloadKeepsEventsAndNoTexts(t *testing.T) {
 			raw := hook.Raw{Payload: payload, Event: event, Cwd: "/p"}
 			want, err := decode(raw)
 			if err != nil || strings.Contains(string(payload), `"tool":"invalid"`) {
-				return // opencode names the tool in the input
+				return // opencode and its forks name the tool in the input
 			}
 			raw.Payload = without
 			got, _ := decode(raw)

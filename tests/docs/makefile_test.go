@@ -15,7 +15,7 @@ func TestWhatMakeLeavesOutExists(t *testing.T) {
 		t.Fatalf("lists %q, want REST and PAGE_REST", lists)
 	}
 	for _, list := range lists {
-		folders := []string{"tests/collector", "tests/packages"}
+		folders := []string{"tests/collector", "tests/opencodecli", "tests/packages"}
 		if list[1] != "" {
 			folders = []string{"tests/ui"}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/installtest"
 	"github.com/hookspan/hookspan/tests/internal/lab"
 	"github.com/hookspan/hookspan/tests/internal/proof"
@@ -41,7 +42,8 @@ func killInstalls(t *testing.T, r *proof.Result) {
 	if err := trace.Available(); err != nil {
 		r.Skip("%v", err)
 	}
-	for _, word := range []string{"claude", "cline", "codex", "copilot", "gemini", "opencode", "qwen"} {
+	for _, a := range hook.Agents() {
+		word := a.Word
 		for _, command := range [][]string{{"install", word}, {"uninstall", word}, {"reconcile"}} {
 			if command[0] == "reconcile" && word != "claude" {
 				continue // it is of all agents

@@ -47,7 +47,7 @@ func TestRecordingsOfTrouble(t *testing.T) {
 				t.Fatal(err)
 			}
 			files := &transcript.Files{Home: abs, GOOS: "linux"}
-			if statements := filepath.Join(home, "opencode.sql"); word == "opencode" {
+			if statements := filepath.Join(home, word+".sql"); agent.Plugin != "" {
 				files.Home = t.TempDir()
 				opencodetest.Write(t, files.Home, statements)
 			}

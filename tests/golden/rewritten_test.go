@@ -14,17 +14,18 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/testkit/recorded"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // TestRowsThatAreWrittenAgain reads the files of each recorded session with each row written
-// twice: a request is one request, and a call one call. What opencode keeps has a key in its database, so that no row
+// twice: a request is one request, and a call one call. What opencode and its forks keep has a key in a database, so that no row
 // is there twice.
 func TestRowsThatAreWrittenAgain(t *testing.T) {
 	t.Parallel()
 	for _, s := range recorded.Sessions() {
-		if s.Files == "" || s.Agent == "opencode" {
+		if agent, _ := agents.All().Named(s.Agent); s.Files == "" || agent.Plugin != "" {
 			continue
 		}
 		t.Run(s.Name(), func(t *testing.T) {

@@ -8,8 +8,11 @@ import (
 	"github.com/hookspan/hookspan/tests/opencodecli"
 )
 
-func TestAsks(t *testing.T) {
+func TestAsks(t *testing.T) { asks(t, opencodecli.Agent) }
+
+func asks(t *testing.T, g *scenario.Agent) {
+	t.Helper()
 	t.Parallel()
 	search := llm.Call{Name: "hookspan_search", Args: map[string]any{"query": scenario.Asked}}
-	opencodecli.Agent.Asks(t, search, opencode("Feed the "+scenario.Asked), opencode("What was done?"), "hookspan_search", "mcp", "add", "hookspan", "--")
+	g.Asks(t, search, opencode("Feed the "+scenario.Asked), opencode("What was done?"), "hookspan_search", "mcp", "add", "hookspan", "--")
 }

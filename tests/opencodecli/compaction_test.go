@@ -16,9 +16,12 @@ import (
 // TestCompactionIsWithinItsTurn fills the model's context in the middle of a turn: opencode
 // compacts the session and continues, with messages in the user's name. By the plugin and
 // by import it is one turn.
-func TestCompactionIsWithinItsTurn(t *testing.T) {
+func TestCompactionIsWithinItsTurn(t *testing.T) { compaction(t, opencodecli.Agent) }
+
+func compaction(t *testing.T, g *scenario.Agent) {
+	t.Helper()
 	t.Parallel()
-	cache, bin := opencodecli.Agent.Programs(t)
+	cache, bin := g.Programs(t)
 	hookspan := scenario.Hookspan(bin)
 	script := llm.Script{Main: []llm.Turn{
 		{Text: "First.", Calls: []llm.Call{bash("echo one")}, In: 99_500, Out: 10},
@@ -28,10 +31,10 @@ func TestCompactionIsWithinItsTurn(t *testing.T) {
 		opencode("work long"),
 		{WaitTraces: 1, Timeout: 60 * time.Second},
 		hookspan("flush", "--wait"),
-		hookspan("list", "--json"), hookspan("verify"), hookspan("import", "opencode", "--dry-run", "--json"),
+		hookspan("list", "--json"), hookspan("verify"), hookspan("import", g.Word, "--dry-run", "--json"),
 	}
-	res := opencodecli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {
-		return errors.Join(opencodecli.Agent.Settings(a, nil), a.InstallHookspan(t.Context(), bin, nil, "opencode"))
+	res := g.Try(t, cache, script, steps, func(a *rig.Arena) error {
+		return errors.Join(g.Settings(a, nil), a.InstallHookspan(t.Context(), bin, nil, g.Word))
 	})
 	for i, s := range res.Steps {
 		if s.ExitCode != 0 || s.TimedOut {

@@ -18,9 +18,19 @@ func shell(command string) llm.Call {
 }
 
 // TestDrawnSessions puts opencode through sessions that are drawn at random.
-func TestDrawnSessions(t *testing.T) {
+func TestDrawnSessions(t *testing.T) { draw(t, opencodecli.Agent, 0) }
+
+// TestDrawnForks does the same to its forks.
+func TestDrawnForks(t *testing.T) {
+	for _, g := range opencodecli.Forks {
+		t.Run(g.Name, func(t *testing.T) { draw(t, g, 2) })
+	}
+}
+
+func draw(t *testing.T, g *scenario.Agent, short int) {
+	t.Helper()
 	d := scenario.Drawn{
-		Host: drawn.Host{Subagents: true}, Submit: opencode, Again: []string{"--continue"},
+		Host: drawn.Host{Short: short, Subagents: true}, Submit: opencode, Again: []string{"--continue"},
 		Forms: drawn.Forms{Read: read, Shell: shell, Delegate: task},
 		More:  map[string]string{"permission": secret},
 	}
@@ -33,5 +43,5 @@ func TestDrawnSessions(t *testing.T) {
 	}
 	// Its database does not say that such a turn has ended.
 	d.Open = func(outcome string) bool { return outcome == otelmap.OutcomeInterrupted }
-	opencodecli.Agent.Draw(t, &d)
+	g.Draw(t, &d)
 }

@@ -40,8 +40,9 @@ var turn = llm.Answer
 
 var ok, bad = scenario.OK, scenario.Bad
 
+// opencode runs the agent. On a busy machine Kilo takes minutes to start.
 func opencode(prompt string, args ...string) rig.Step {
-	return rig.Step{Args: append(args, prompt), Timeout: 3 * time.Minute}
+	return rig.Step{Args: append(args, prompt), Timeout: 7 * time.Minute}
 }
 
 // secret is a rule that denies commands.
@@ -118,6 +119,19 @@ func TestScenarios(t *testing.T) {
 	opencodecli.Agent.Run(t, scenarios())
 }
 
+// TestForks puts the forks through what opencode is put through.
+func TestForks(t *testing.T) {
+	t.Parallel()
+	for _, g := range opencodecli.Forks {
+		t.Run(g.Name, func(t *testing.T) {
+			g.Run(t, scenarios())
+			t.Run("compaction", func(t *testing.T) { compaction(t, g) })
+			t.Run("asks", func(t *testing.T) { asks(t, g) })
+			t.Run("two at once", func(t *testing.T) { twoAtOnce(t, g) })
+		})
+	}
+}
+
 // TestPluginWithoutItsProgram runs opencode with a hook program that is gone, one that
 // ends at once and one that never reads: opencode notices nothing.
 func TestPluginWithoutItsProgram(t *testing.T) {
@@ -176,8 +190,11 @@ func replaceProgram(a *rig.Arena, program string) error {
 
 // TestTwoAtOnceInARun runs opencode once before: where it has no database yet, both make its tables,
 // and one fails.
-func TestTwoAtOnceInARun(t *testing.T) {
+func TestTwoAtOnceInARun(t *testing.T) { twoAtOnce(t, opencodecli.Agent) }
+
+func twoAtOnce(t *testing.T, g *scenario.Agent) {
+	t.Helper()
 	t.Parallel()
 	script := llm.Script{Main: []llm.Turn{turn("Before."), turn("First."), turn("Second.")}}
-	opencodecli.Agent.InRun(t, opencodecli.Agent.Program, script, opencode("do it"), opencode("begin"))
+	g.InRun(t, g.Program, script, opencode("do it"), opencode("begin"))
 }

@@ -13,34 +13,44 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/tests/internal/llm"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-//go:embed npm/opencode/package.json npm/opencode/package-lock.json
+//go:embed npm/*/package.json npm/*/package-lock.json
 var manifests embed.FS
 
-const version = "1.18.33" // what the lock file pins
+// Agent is opencode, Forks are its forks. The versions are what the lock files pin.
+var (
+	Agent = agent("opencode", "1.18.33", "opencode-linux-x64-baseline/bin/opencode", "run")
+	Forks = []*scenario.Agent{agent("kilo", "7.7.9", "@kilocode/cli-linux-x64-baseline/bin/kilo", "run", "--auto")}
+)
 
-// Agent is opencode.
-var Agent = scenario.Agent{
-	Name: "opencode", Word: "opencode", Host: "opencode", Version: version, Model: llm.Name, Asked: true, Beside: true,
-	Program: rig.Program{Name: "opencode", Manifest: manifests, Folder: "npm/opencode", Path: "opencode-linux-x64-baseline/bin/opencode", Args: []string{"run"}},
-	Env: map[string]string{
-		"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-		"OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
-	},
-	Prepare: func(a *rig.Arena, _, _ string) error {
-		a.Env["RECORDS"] = a.Records
-		return a.Write(packages)
-	},
-	Form: llm.Form{API: llm.Chat, LeadTool: "task"}, Read: read, Settings: settings, Kept: ".config/opencode/plugin", Prompts: prompts, Known: counted,
-	Again:  true,
-	Prices: map[string]scenario.Price{llm.Name: {Input: 3, CacheRead: 0.3, CacheWrite: 3.75, Output: 15}}, // as the settings have it
+// agent is the one of a name, with the path of its program in node_modules.
+func agent(name, version, path string, args ...string) *scenario.Agent {
+	g := &scenario.Agent{
+		Name: name, Word: name, Host: name, Version: version, Model: llm.Name, Asked: true, Beside: true,
+		Program: rig.Program{Name: name, Manifest: manifests, Folder: "npm/" + name, Path: path, Args: args},
+		Env:     make(map[string]string),
+		Prepare: func(a *rig.Arena, _, _ string) error {
+			a.Env["RECORDS"] = a.Records
+			return a.Write(fetched("home/.config/"+name, hook.AgentOf(name).Plugin, version))
+		},
+		Settings: func(a *rig.Arena, more map[string]string) error { return settings(a, "home/.config/"+name, more) },
+		Form:     llm.Form{API: llm.Chat, LeadTool: "task"}, Read: read, Kept: ".config/" + name + "/plugin", Prompts: prompts, Known: counted,
+		Again:  true,
+		Prices: map[string]scenario.Price{llm.Name: {Input: 3, CacheRead: 0.3, CacheWrite: 3.75, Output: 15}}, // as the settings have it
+	}
+	for _, off := range []string{"AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS"} {
+		g.Env[strings.ToUpper(name)+"_DISABLE_"+off] = "1"
+	}
+	return g
 }
 
 // read gives the requests the ids of opencode's messages: each is one, in the same order.
@@ -151,22 +161,24 @@ func Bus(a *rig.Arena) (events []Event, err error) {
 	return events, nil
 }
 
-// packages are what opencode takes for the packages that it fetches for any plugin, none
-// of which the plugins here import. Without them it waits for the registry.
-var packages = map[string]string{
-	"home/.config/opencode/package.json": `{"dependencies":{"@opencode-ai/plugin":"` + version + `"}}`,
-	"home/.config/opencode/package-lock.json": `{"lockfileversion":3,"requires":true,"packages":{` +
-		`"":{"dependencies":{"@opencode-ai/plugin":"` + version + `"}},` +
-		`"node_modules/@opencode-ai/plugin":{"version":"` + version + `"}}}`,
-	"home/.config/opencode/node_modules/@opencode-ai/plugin/package.json": `{"name":"@opencode-ai/plugin","version":"` + version + `"}`,
+// fetched is what the agent takes for the package that it fetches for any plugin, which the
+// plugins here do not import. Without it the agent waits for the registry.
+func fetched(dir, pkg, version string) map[string]string {
+	return map[string]string{
+		dir + "/package.json": `{"dependencies":{"` + pkg + `":"` + version + `"}}`,
+		dir + "/package-lock.json": `{"lockfileversion":3,"requires":true,"packages":{` +
+			`"":{"dependencies":{"` + pkg + `":"` + version + `"}},` +
+			`"node_modules/` + pkg + `":{"version":"` + version + `"}}}`,
+		dir + "/node_modules/" + pkg + "/package.json": `{"name":"` + pkg + `","version":"` + version + `"}`,
+	}
 }
 
-// settings writes the user's settings, with a comment and the permissions that more has,
-// and a plugin of the user's that records opencode's events and denies what is forbidden.
-func settings(a *rig.Arena, more map[string]string) error {
+// settings writes the user's settings into a folder, with a comment and the permissions that
+// more has, and a plugin of the user's that records the agent's events and denies what is forbidden.
+func settings(a *rig.Arena, dir string, more map[string]string) error {
 	return a.Write(map[string]string{
-		"home/.config/opencode/opencode.jsonc":     fmt.Sprintf(userSettings, cmp.Or(more["permission"], "{}")),
-		"home/.config/opencode/plugin/recorder.js": recorder,
+		dir + "/" + filepath.Base(dir) + ".jsonc": fmt.Sprintf(userSettings, cmp.Or(more["permission"], "{}")),
+		dir + "/plugin/recorder.js":               recorder,
 	})
 }
 

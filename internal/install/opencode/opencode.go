@@ -1,5 +1,5 @@
-// Package opencode installs hookspan's plugin for opencode: one JavaScript file in a
-// folder from which opencode loads plugins at its start. opencode's settings are not
+// Package opencode installs hookspan's plugin for opencode and its forks: one JavaScript
+// file in a folder from which the agent loads plugins at its start. Its settings are not
 // touched. A file of this name that is not hookspan's is never changed.
 package opencode
 
@@ -22,7 +22,7 @@ import (
 	"github.com/hookspan/hookspan/internal/install"
 )
 
-// fileName is the plugin's file. Its name means nothing to opencode.
+// fileName is the plugin's file. Its name means nothing to the agent.
 const fileName = "hookspan.js"
 
 // pluginVersion is the version of the plugin. It rises when its text changes, so that a
@@ -33,18 +33,20 @@ const pluginVersion = 1
 // follows, by which an edited file is found.
 const (
 	markerPrefix = "// hookspan:opencode-plugin v"
-	markerRest   = ` - managed by "hookspan install opencode"; removed by "hookspan uninstall opencode".`
+	markerRest   = ` - managed by "hookspan install WORD"; removed by "hookspan uninstall WORD".`
 	sumPrefix    = "// sha256 "
 )
 
 //go:embed plugin.js
 var source string
 
-// agent is what is known of opencode.
-func agent() hook.Agent { return hook.AgentOf(hook.HostOpencode) }
+// Installer is the install.Installer of opencode or a fork.
+type Installer struct{ Agent hook.Agent }
 
-// Installer is the install.Installer of opencode.
-type Installer struct{}
+// text returns a text with the agent's names in it.
+func (i Installer) text(of string) string {
+	return strings.NewReplacer("AGENT", i.Agent.Name, "WORD", i.Agent.Word, "PACKAGE", i.Agent.Plugin).Replace(of)
+}
 
 // plugin is the content of a plugin file of hookspan's.
 type plugin struct {
@@ -56,10 +58,10 @@ type plugin struct {
 }
 
 // render returns the text of the plugin that starts a program.
-func render(binary string) []byte {
+func (i Installer) render(binary string) []byte {
 	quoted, _ := json.Marshal(binary) // a string; JSON's are JavaScript's, too
-	body := strings.Replace(source, "HOOK_PROGRAM", string(quoted), 1)
-	return fmt.Appendf(nil, "%s%d%s\n%s%s\n%s", markerPrefix, pluginVersion, markerRest, sumPrefix, sum(body), body)
+	body := strings.Replace(i.text(source), "HOOK_PROGRAM", string(quoted), 1)
+	return fmt.Appendf(nil, "%s%d%s\n%s%s\n%s", markerPrefix, pluginVersion, i.text(markerRest), sumPrefix, sum(body), body)
 }
 
 // read returns the plugin in a file. ok is false if the file is not hookspan's.
@@ -85,29 +87,29 @@ func read(data []byte) (p plugin, ok bool) {
 // site is a folder for the plugin.
 type site struct {
 	Place install.Place
-	// folder is the folder that opencode searches for plugin folders.
+	// folder is the folder that the agent searches for plugin folders.
 	folder string
 }
 
 func (s site) file() string { return filepath.Join(s.Place.Path, fileName) }
 
-func userSite(sys install.System) site {
-	dir := filepath.Join(sys.Home, ".config", "opencode")
+func (i Installer) userSite(sys install.System) site {
+	dir := filepath.Join(sys.Home, ".config", i.Agent.Word)
 	if named := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(named) {
-		dir = filepath.Join(named, "opencode")
+		dir = filepath.Join(named, i.Agent.Word)
 	}
-	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: install.ScopeUser, Readers: agent().Name + ", all your projects"}, dir}
+	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: install.ScopeUser, Readers: i.Agent.Name + ", all your projects"}, dir}
 }
 
-func projectSite(project string) site {
-	dir := filepath.Join(project, ".opencode")
+func (i Installer) projectSite(project string) site {
+	dir := filepath.Join(project, "."+i.Agent.Word)
 	return site{install.Place{
-		Path: filepath.Join(dir, "plugin"), Kind: install.ScopeProject, Project: project, Readers: agent().Name + ", this project",
+		Path: filepath.Join(dir, "plugin"), Kind: install.ScopeProject, Project: project, Readers: i.Agent.Name + ", this project",
 	}, dir}
 }
 
 // chosen is the place that an install goes into.
-func chosen(sys install.System, o install.Options) (site, error) {
+func (i Installer) chosen(sys install.System, o install.Options) (site, error) {
 	if err := sys.CheckHome(); err != nil {
 		return site{}, err
 	}
@@ -115,33 +117,33 @@ func chosen(sys install.System, o install.Options) (site, error) {
 	case scope == install.ScopeUser && o.Project != "":
 		return site{}, install.Optionf("scope %q has no project: leave out --project or --scope", scope)
 	case scope == install.ScopeUser:
-		return userSite(sys), nil
+		return i.userSite(sys), nil
 	case scope == install.ScopeProject:
 		project := cmp.Or(o.Project, o.Dir)
-		return projectSite(project), install.CheckProject(project)
+		return i.projectSite(project), install.CheckProject(project)
 	default:
 		return site{}, install.Optionf("scope %q: want %s or %s", scope, install.ScopeUser, install.ScopeProject)
 	}
 }
 
 // sites are the places to look at: those that the options select, of those recorded and
-// those that opencode reads now.
-func sites(sys install.System, m *install.Manifest, o install.Options) ([]site, error) {
+// those that the agent reads now.
+func (i Installer) sites(sys install.System, m *install.Manifest, o install.Options) ([]site, error) {
 	if err := sys.CheckHome(); err != nil {
 		return nil, err
 	}
-	all := []site{userSite(sys)}
+	all := []site{i.userSite(sys)}
 	if project := cmp.Or(o.Project, o.Dir); project != "" {
-		all = append(all, projectSite(project))
+		all = append(all, i.projectSite(project))
 	}
 	for _, r := range m.Settings {
-		if r.Agent != agent().Argument() || slices.ContainsFunc(all, func(s site) bool { return s.Place.Path == filepath.Dir(r.Path) }) {
+		if r.Agent != i.Agent.Argument() || slices.ContainsFunc(all, func(s site) bool { return s.Place.Path == filepath.Dir(r.Path) }) {
 			continue
 		}
 		s := site{r.Place(), filepath.Dir(filepath.Dir(r.Path))}
 		s.Place.Path, s.Place.Readers = filepath.Dir(r.Path), "of an earlier install"
 		if r.Project != "" {
-			s.Place.Readers = agent().Name + ", in " + r.Project
+			s.Place.Readers = i.Agent.Name + ", in " + r.Project
 		}
 		all = append(all, s)
 	}
@@ -151,11 +153,11 @@ func sites(sys install.System, m *install.Manifest, o install.Options) ([]site, 
 }
 
 // Plan implements install.Installer.
-func (Installer) Plan(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+func (i Installer) Plan(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	if err := sys.CheckBinary(o, hook.ProgramClaude); err != nil {
 		return nil, err
 	}
-	s, err := chosen(sys, o)
+	s, err := i.chosen(sys, o)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +166,7 @@ func (Installer) Plan(_ context.Context, sys install.System, o install.Options) 
 		return nil, err
 	}
 	p := &install.Plan{StateDir: sys.StateDir, Places: []install.Place{s.Place}}
-	a.Content = render(o.Binary)
+	a.Content = i.render(o.Binary)
 	switch {
 	case a.Was.Missing():
 		a.Op = install.OpCreate
@@ -193,16 +195,16 @@ func (Installer) Plan(_ context.Context, sys install.System, o install.Options) 
 	if a.Op.Writes() || a.Op == install.OpKeep {
 		p.Before = func(m *install.Manifest) {
 			m.Settings.Add(install.Record{
-				Agent: agent().Argument(), Path: s.file(), Scope: s.Place.Kind, Project: s.Place.Project,
+				Agent: i.Agent.Argument(), Path: s.file(), Scope: s.Place.Kind, Project: s.Place.Project,
 				Created: install.MissingDirs(s.Place.Path), CreatedFile: a.Op == install.OpCreate,
 			})
 		}
 	}
-	if a.Op == install.OpCreate && !fetched(s) {
-		p.Warnings = append(p.Warnings, fetchNote(s))
+	if a.Op == install.OpCreate && !i.fetched(s) {
+		p.Warnings = append(p.Warnings, i.fetchNote(s))
 	}
 	if a.Op == install.OpCreate || a.Op == install.OpUpdate {
-		p.Warnings = append(p.Warnings, "opencode loads plugins when it starts: an opencode that runs is not recorded until it is restarted")
+		p.Warnings = append(p.Warnings, i.text("AGENT loads plugins when it starts: one that runs is not recorded until it is restarted"))
 	}
 	if s.Place.Project != "" {
 		p.Warnings = append(p.Warnings, "the plugin names a program on this machine: do not commit it")
@@ -210,16 +212,16 @@ func (Installer) Plan(_ context.Context, sys install.System, o install.Options) 
 	return p, nil
 }
 
-// fetched reports that opencode has fetched its plugin package for a folder.
-func fetched(s site) bool {
-	info, err := os.Stat(filepath.Join(s.folder, "node_modules", "@opencode-ai", "plugin"))
+// fetched reports that the agent has fetched its plugin package for a folder.
+func (i Installer) fetched(s site) bool {
+	info, err := os.Stat(filepath.Join(s.folder, "node_modules", filepath.FromSlash(i.Agent.Plugin)))
 	return err == nil && info.IsDir()
 }
 
-// fetchNote says what opencode does when a folder has its first plugin.
-func fetchNote(s site) string {
-	return fmt.Sprintf("with a plugin, whichever, opencode fetches its package @opencode-ai/plugin (about 63 MB) from the npm registry into %q "+
-		"at its next start, and without a network it waits for more than a minute first", filepath.Join(s.folder, "node_modules"))
+// fetchNote says what the agent does when a folder has its first plugin.
+func (i Installer) fetchNote(s site) string {
+	return fmt.Sprintf(i.text("with a plugin, whichever, AGENT fetches its package PACKAGE (about 60 MB) from the npm registry into %q "+
+		"at its next start, and without a network it waits for more than a minute first"), filepath.Join(s.folder, "node_modules"))
 }
 
 // look reads the plugin file of a place.
@@ -238,13 +240,13 @@ func look(s site) (a install.Action, have plugin, ours bool, err error) {
 	}, have, ours, nil
 }
 
-// PlanUninstall implements install.Installer. What opencode itself has fetched stays.
-func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
+// PlanUninstall implements install.Installer. What the agent itself has fetched stays.
+func (i Installer) PlanUninstall(_ context.Context, sys install.System, o install.Options) (*install.Plan, error) {
 	m, err := install.ReadManifest(sys.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	all, err := sites(sys, m, o)
+	all, err := i.sites(sys, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -291,12 +293,12 @@ func (Installer) PlanUninstall(_ context.Context, sys install.System, o install.
 }
 
 // Status implements install.Installer.
-func (Installer) Status(_ context.Context, sys install.System, o install.Options) (*install.Report, error) {
+func (i Installer) Status(_ context.Context, sys install.System, o install.Options) (*install.Report, error) {
 	m, err := install.ReadManifest(sys.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	all, err := sites(sys, m, o)
+	all, err := i.sites(sys, m, o)
 	if err != nil {
 		return nil, err
 	}
@@ -324,19 +326,19 @@ func (Installer) Status(_ context.Context, sys install.System, o install.Options
 			h.State, h.Reason = install.StateOutdated, "starts "+have.Binary
 		case !install.FileExists(have.Binary):
 			h.State, h.Reason = install.StateOutdated, "the program "+have.Binary+" is gone"
-		case !bytes.Equal(a.Was.Data, render(have.Binary)):
+		case !bytes.Equal(a.Was.Data, i.render(have.Binary)):
 			h.State, h.Reason = install.StateOutdated, "is of an older hookspan"
 		default:
 			h.Faulty = false
 		}
 		at.Present, at.Hooks = ours || h.State == install.StateMissing, []install.Hook{h}
-		if ours && !fetched(s) {
-			r.Warnings = append(r.Warnings, fetchNote(s))
+		if ours && !i.fetched(s) {
+			r.Warnings = append(r.Warnings, i.fetchNote(s))
 		}
 		r.Sites = append(r.Sites, at)
 	}
-	if sys.Env("OPENCODE_PURE") == "1" || sys.Env("OPENCODE_PURE") == "true" {
-		r.Off = append(r.Off, "the variable OPENCODE_PURE is set, with which opencode loads no plugins")
+	if pure := strings.ToUpper(i.Agent.Word) + "_PURE"; sys.Env(pure) == "1" || sys.Env(pure) == "true" {
+		r.Off = append(r.Off, "the variable "+pure+i.text(" is set, with which AGENT loads no plugins"))
 		r.OffHint = "unset it"
 	}
 	return r, nil
@@ -350,13 +352,13 @@ func sum(body string) string {
 
 // Command describes the command that installs the hooks, or with undo the one that removes
 // them.
-func Command(undo bool) install.Command {
+func (i Installer) Command(undo bool) install.Command {
 	if undo {
 		return install.Command{
-			Short: "Remove hookspan's plugin from opencode",
-			Long: `Remove exactly what hookspan install opencode wrote, from wherever it did, and leave
-everything else, the packages that opencode has fetched included. --scope and --project
-limit it. Traces and settings stay.`,
+			Short: i.text("Remove hookspan's plugin from AGENT"),
+			Long: i.text(`Remove exactly what hookspan install WORD wrote, from wherever it did, and leave
+everything else, the packages that AGENT has fetched included. --scope and --project
+limit it. Traces and settings stay.`),
 			Flags: map[string]string{
 				"force":   "remove a hookspan plugin that was edited, too",
 				"scope":   "only this plugin folder: user or project",
@@ -365,17 +367,17 @@ limit it. Traces and settings stay.`,
 		}
 	}
 	return install.Command{
-		Short: "Let opencode report to hookspan",
-		Long: `Write hookspan's plugin, one JavaScript file, into a folder from which opencode loads
-plugins at its start. opencode's settings stay as they are. hookspan uninstall opencode
+		Short: i.text("Let AGENT report to hookspan"),
+		Long: i.text(`Write hookspan's plugin, one JavaScript file, into a folder from which AGENT loads
+plugins at its start. AGENT's settings stay as they are. hookspan uninstall WORD
 removes the file.
 
-With any plugin in a folder opencode fetches its package @opencode-ai/plugin, about
-63 MB, from the npm registry into the folder's node_modules at its next start. It waits
+With any plugin in a folder AGENT fetches its package PACKAGE, about
+60 MB, from the npm registry into the folder's node_modules at its next start. It waits
 for that, without a network for more than a minute. --dry-run says whether it will.
 
-  --scope user      ~/.config/opencode/plugin, for all your projects (the default)
-  --scope project   .opencode/plugin in the project`,
+  --scope user      ~/.config/WORD/plugin, for all your projects (the default)
+  --scope project   .WORD/plugin in the project`),
 		Flags: map[string]string{
 			"force":   "rewrite a hookspan plugin that was edited",
 			"scope":   "whose plugin folder: user or project",

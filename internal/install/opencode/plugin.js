@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 const hook = HOOK_PROGRAM
 
 // Hands the events that a trace needs to hookspan's hook program, one line of JSON
-// each, through a pipe that the system empties even if opencode is killed. opencode
+// each, through a pipe that the system empties even if AGENT is killed. AGENT
 // calls event() without waiting for it; nothing here throws or waits.
 export const Hookspan = async ({ directory }) => {
 	const sessions = new Map() // by id: parent, agent, time of creation, turn, text and error of the turn's last message
@@ -18,8 +18,8 @@ export const Hookspan = async ({ directory }) => {
 		if (!sessions.has(id)) sessions.set(id, {})
 		return sessions.get(id)
 	}
-	// In Bun, which opencode is, only its own pipe takes a line at once: what child_process
-	// keeps for later is lost when opencode exits.
+	// In Bun, which AGENT is, only its own pipe takes a line at once: what child_process
+	// keeps for later is lost when AGENT exits.
 	const start = () => {
 		const { GOMEMLIMIT, GODEBUG, ...env } = process.env // malformed ones end a Go program
 		const gone = () => {
@@ -28,7 +28,7 @@ export const Hookspan = async ({ directory }) => {
 		let waiting = 0
 		const program = {}
 		if (globalThis.Bun) {
-			const p = Bun.spawn([hook, "opencode"], { cwd: directory, env, stdin: "pipe", stdout: "ignore", stderr: "ignore", detached: true, windowsHide: true, onExit: gone })
+			const p = Bun.spawn([hook, "WORD"], { cwd: directory, env, stdin: "pipe", stdout: "ignore", stderr: "ignore", detached: true, windowsHide: true, onExit: gone })
 			p.unref()
 			const later = (promise, then) => promise?.then?.(then, gone) // not thrown, nor waited for
 			program.end = () => later(p.stdin.end())
@@ -41,7 +41,7 @@ export const Hookspan = async ({ directory }) => {
 			}
 			return program
 		}
-		const p = spawn(hook, ["opencode"], { cwd: directory, env, stdio: ["pipe", "ignore", "ignore"], detached: true, windowsHide: true })
+		const p = spawn(hook, ["WORD"], { cwd: directory, env, stdio: ["pipe", "ignore", "ignore"], detached: true, windowsHide: true })
 		p.on("error", gone)
 		p.on("exit", gone)
 		p.stdin.on("error", gone)
@@ -91,7 +91,7 @@ export const Hookspan = async ({ directory }) => {
 			own.turn = turnOf(info)
 		}
 	}
-	// A message without anything of the person's continues the turn before it: opencode
+	// A message without anything of the person's continues the turn before it: AGENT
 	// writes it after a compaction, for one, which is such a message itself.
 	const turnOf = ({ sessionID, parentID }) => {
 		if (parentID && !turns.has(parentID)) turns.set(parentID, session(sessionID).turn ?? parentID)
@@ -106,7 +106,7 @@ export const Hookspan = async ({ directory }) => {
 		}
 		if (part.type === "text" && message?.role === "user" && !part.synthetic && !part.ignored) {
 			send("message.part.updated", part.sessionID, { turn: message.id, message, part })
-		} else if (part.type === "text" && message?.role === "assistant") {
+		} else if (part.type === "text" && message?.role === "assistant" && !part.synthetic) {
 			session(part.sessionID).text = part.text
 		} else if (part.type === "tool") {
 			const { status, input, output, error, time, metadata } = part.state

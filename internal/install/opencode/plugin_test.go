@@ -3,13 +3,17 @@ package opencode
 import (
 	"bytes"
 	"testing"
+
+	"github.com/hookspan/hookspan/hook"
 )
+
+var opencode = Installer{Agent: hook.AgentOf(hook.HostOpencode)}
 
 // TestPluginIsRecognized renders the plugin and finds it again, also edited, of a newer
 // version, and with a program whose name needs quoting.
 func TestPluginIsRecognized(t *testing.T) {
 	for _, binary := range []string{"/usr/bin/claude-hook", `C:\Program Files\"x"\claude-hook.exe`, "/home/ü\u2028/claude-hook"} {
-		text := render(binary)
+		text := opencode.render(binary)
 		if p, ok := read(text); !ok || p != (plugin{Version: pluginVersion, Binary: binary}) {
 			t.Errorf("read(render(%q)) = %+v, %v", binary, p, ok)
 		}

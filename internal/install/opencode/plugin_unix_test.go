@@ -41,7 +41,7 @@ func feed(t *testing.T, program, events string) (lines []byte) {
 	hook := filepath.Join(dir, "hook")
 	write(t, hook, strings.ReplaceAll(program, "GOT", got), 0o755)
 	plugin := filepath.Join(dir, "hookspan.mjs")
-	write(t, plugin, string(render(hook)), 0o644)
+	write(t, plugin, string(opencode.render(hook)), 0o644)
 	abs := func(name string) string {
 		path, err := filepath.Abs(name)
 		if err != nil {
@@ -113,6 +113,22 @@ func TestPluginLeavesOutWhatAForkCopies(t *testing.T) {
 	}
 }
 
+// TestPluginTakesTheModelsTextForTheAnswer gives the progress that Kilo shows as a part of the
+// last message and then removes.
+func TestPluginTakesTheModelsTextForTheAnswer(t *testing.T) {
+	const message = `"messageID":"a","sessionID":"s"}}}}`
+	events := filepath.Join(t.TempDir(), "progress")
+	write(t, events, strings.Join([]string{
+		`{"ts":1,"event":{"type":"message.updated","properties":{"info":{"id":"a","role":"assistant","parentID":"u","sessionID":"s"}}}}`,
+		`{"ts":2,"event":{"type":"message.part.updated","properties":{"part":{"id":"p","type":"text","text":"done",` + message,
+		`{"ts":3,"event":{"type":"message.part.updated","properties":{"part":{"id":"q","type":"text","text":"Initializing snapshot","synthetic":true,` + message,
+		`{"ts":4,"event":{"type":"session.idle","properties":{"sessionID":"s"}}}`,
+	}, "\n"), 0o600)
+	if got := string(feed(t, keeps, events)); !strings.Contains(got, `"text":"done"`) {
+		t.Errorf("the program got\n%swant the text of the model", got)
+	}
+}
+
 // TestPluginNeverThrows gives the plugin events of forms that it does not know, and hook
 // programs that end.
 func TestPluginNeverThrows(t *testing.T) {
@@ -138,7 +154,7 @@ func feedWithout(t *testing.T, events string) {
 		skip.Missing(t, "no node on this machine to run the plugin: %v", err)
 	}
 	plugin := filepath.Join(t.TempDir(), "hookspan.mjs")
-	write(t, plugin, string(render("/nowhere/claude-hook")), 0o644)
+	write(t, plugin, string(opencode.render("/nowhere/claude-hook")), 0o644)
 	cmd := exec.CommandContext(t.Context(), node, "testdata/feed.mjs", plugin, events)
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("the plugin ended with %v and said %q", err, out)

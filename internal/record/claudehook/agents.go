@@ -23,7 +23,7 @@ func Agents(getenv func(string) string) []record.Agent {
 		{Facts: hook.AgentOf(hook.HostVSCode), Peek: vscode.Protocol.PeekIn(getenv)},
 		{Facts: hook.AgentOf(hook.HostCursor), Peek: cursor.Protocol.PeekIn(getenv)},
 	}
-	return []record.Agent{
+	all := []record.Agent{
 		{
 			Facts: hook.AgentOf(hook.HostClaude), Peek: claude.PeekIn(getenv), Silence: claude.Silence, Guests: guests,
 			// The folder a hook runs in follows the model's cd, this does not.
@@ -36,6 +36,9 @@ func Agents(getenv func(string) string) []record.Agent {
 		{Facts: hook.AgentOf(hook.HostCodex), Peek: codex.Protocol.PeekIn(getenv), Silence: claude.Silence},
 		{Facts: hook.AgentOf(hook.HostGemini), Peek: gemini.Protocol.PeekIn(getenv), Silence: claude.Silence, ProjectVariable: "GEMINI_PROJECT_DIR"},
 		{Facts: hook.AgentOf(hook.HostCopilot), Peek: copilot.PeekIn(getenv), Guests: guests, ProjectVariable: "COPILOT_PROJECT_DIR"},
-		{Facts: hook.AgentOf(hook.HostOpencode), Peek: opencode.Peek, StreamEnded: opencode.StreamEnded},
 	}
+	for _, a := range hook.Plugins() {
+		all = append(all, record.Agent{Facts: a, Peek: opencode.Peek, StreamEnded: opencode.StreamEnded})
+	}
+	return all
 }

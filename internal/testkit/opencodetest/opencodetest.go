@@ -1,4 +1,4 @@
-// Package opencodetest makes opencode's database of a recorded one, for tests.
+// Package opencodetest makes the database of opencode, or of a fork, of a recorded one, for tests.
 package opencodetest
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -14,13 +15,15 @@ import (
 	"github.com/hookspan/hookspan/internal/files/regular"
 )
 
-// Make makes the database in a home folder of the statements in a file.
+// Make makes the database in a home folder of the statements in a file, whose name is the
+// agent's.
 func Make(ctx context.Context, home, statements string) (path string, err error) {
 	text, err := regular.Read(statements, regular.Options{})
 	if err != nil {
 		return "", err
 	}
-	path = filepath.Join(home, ".local", "share", "opencode", "opencode.db")
+	word := strings.TrimSuffix(filepath.Base(statements), ".sql")
+	path = filepath.Join(home, ".local", "share", word, word+".db")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}

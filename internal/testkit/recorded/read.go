@@ -127,8 +127,8 @@ func (s Session) Changed(ctx context.Context, id string, change func(home string
 	to := "." + s.Agent
 	from := filepath.Join(root, "internal", "transcript", "testdata", filepath.FromSlash(s.Files))
 	switch {
-	case s.Agent == "opencode":
-		_, err = opencodetest.Make(ctx, home, filepath.Join(from, "opencode.sql"))
+	case agent.Plugin != "":
+		_, err = opencodetest.Make(ctx, home, filepath.Join(from, s.Agent+".sql"))
 	case s.Agent != "cline":
 	case strings.HasPrefix(id, "conv_"):
 		// A conversation, whose session has to be found.

@@ -45,6 +45,7 @@ func Sessions() []Session {
 		"copilot":  "lag not-allowed api-error interrupt subagent tools-resume behave hello",
 		"gemini":   "api-error interrupt subagent tools-resume behave hello",
 		"opencode": "tools-resume permission subagent interrupt api-error",
+		"kilo":     "tools-resume subagent",
 		"qwen":     "hello behave tools-resume subagent interrupt api-error",
 		"claude":   "tools-resume subagent background-subagent interrupt api-error",
 	} {

@@ -14,6 +14,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/otelmap"
@@ -218,7 +219,8 @@ func TestSecondReadingNamesACallTooMany(t *testing.T) {
 	tool := func(id string) *tracepb.Span {
 		return &tracepb.Span{Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool), otlp.String(otelmap.KeyToolCallID, id)}}
 	}
-	for _, host := range []string{"claude-code", "codex", "copilot-cli", "gemini-cli", "qwen-code", "cline", "opencode"} {
+	for _, a := range hook.Agents() {
+		host := a.Host
 		for id, want := range map[string]bool{"": host != "codex" && host != "gemini-cli" && host != "cline", "c2": true, "exec-2": host != "codex"} {
 			sums := new(Sums)
 			sums.Add(&tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{tool("c1"), tool(id)}}}})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/files/regular"
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
@@ -181,10 +182,18 @@ func (r rows) write(t *testing.T, home string) {
 	}
 }
 
-// workFiles write the session as each agent does.
+// workFiles write the session as each agent does but opencode and its forks.
 var workFiles = map[string]func(t *testing.T, home string, w []workTurn){
 	"claude-code": claudeWork, "codex": codexWork, "copilot-cli": copilotWork, "gemini-cli": geminiWork, "qwen-code": qwenWork,
-	"cline": clineWork, "opencode": opencodeWork,
+	"cline": clineWork,
+}
+
+// workOf writes the session as an agent does.
+func workOf(host string) func(*testing.T, string, []workTurn) {
+	if a := hook.AgentOf(host); a.Plugin != "" {
+		return opencodeWork(a.Word)
+	}
+	return workFiles[host]
 }
 
 func claudeWork(t *testing.T, home string, w []workTurn) {
@@ -500,7 +509,15 @@ func clineWork(t *testing.T, home string, w []workTurn) {
 	files.write(t, home)
 }
 
-func opencodeWork(t *testing.T, home string, w []workTurn) {
+// opencodeWork writes the session as opencode or a fork does.
+func opencodeWork(word string) func(*testing.T, string, []workTurn) {
+	return func(t *testing.T, home string, w []workTurn) {
+		t.Helper()
+		writeDatabase(t, filepath.Join(home, ".local", "share", word, word+".db"), w)
+	}
+}
+
+func writeDatabase(t *testing.T, path string, w []workTurn) {
 	t.Helper()
 	var sql strings.Builder
 	recorded, err := regular.Read(filepath.Join("..", "..", "transcript", "testdata", "opencode", "interrupt", "opencode.sql"), regular.Options{})
@@ -588,7 +605,6 @@ func opencodeWork(t *testing.T, home string, w []workTurn) {
 			}
 		}
 	}
-	path := filepath.Join(home, ".local", "share", "opencode", "opencode.db")
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -600,7 +616,7 @@ func opencodeWork(t *testing.T, home string, w []workTurn) {
 func TestEachChangeInTheFilesIsFound(t *testing.T) {
 	found, cells := 0, 0
 	for _, a := range agents.All() {
-		write, home := workFiles[a.Host], t.TempDir()
+		write, home := workOf(a.Host), t.TempDir()
 		write(t, home, work())
 		all := read(t, home)
 		if len(all) != 1 || len(all[0].spans) != len(work()) {
@@ -647,12 +663,12 @@ func TestIDsThatComeAgainAreDifferentCalls(t *testing.T) {
 	}
 	for _, a := range agents.All() {
 		home := t.TempDir()
-		workFiles[a.Host](t, home, numbered(work()))
+		workOf(a.Host)(t, home, numbered(work()))
 		before := read(t, home)[0]
 		for _, c := range changes {
 			home := t.TempDir()
 			w := numbered(c.do(work()))
-			workFiles[a.Host](t, home, w)
+			workOf(a.Host)(t, home, w)
 			after := read(t, home)[0]
 			for _, d := range after.differences(t, after.spans) {
 				if strings.Contains(d.What, "call") { // a change can leave half a turn

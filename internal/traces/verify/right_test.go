@@ -177,7 +177,7 @@ func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 // TestADatabaseThatIsNamedIsRead has one at the place that OPENCODE_DB names.
 func TestADatabaseThatIsNamedIsRead(t *testing.T) {
 	home, elsewhere := t.TempDir(), t.TempDir()
-	opencodeWork(t, elsewhere, work())
+	opencodeWork("opencode")(t, elsewhere, work())
 	env := agentfiles.Env{Home: home, Getenv: func(key string) string {
 		return map[string]string{"OPENCODE_DB": elsewhere + "/.local/share/opencode/opencode.db"}[key]
 	}}
@@ -299,7 +299,7 @@ func TestWhatASessionDidInAPrivateFolderIsNotMissing(t *testing.T) {
 				if host != "codex" { // whose subagents name their folders
 					w[0].steps[0].calls[1].agent = "a1"
 				}
-				workFiles[host](t, home, w)
+				workOf(host)(t, home, w)
 				moveTo(t, home, "/private", workTime(from), workTime(until))
 				off := func(dir string) bool { return dir == "/private" }
 				r := recordedOutside(t, host, home, off)

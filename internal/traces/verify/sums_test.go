@@ -63,7 +63,7 @@ func recordings(t *testing.T) (all []recording) {
 			all = append(all, read(t, home)...)
 		}
 	}
-	statements, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", "opencode", "*", "opencode.sql"))
+	statements, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", "*", "*", "*.sql"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 	}
 	c := hook.Request{
 		ID: m.id, Turn: turn, Agent: agent.ID, Start: created, Provider: m.data.Text("providerID"), Model: m.data.Text("modelID"),
-		FinishReason: finish(m.data.Text("finish")), Usage: usage(m.data),
+		FinishReason: finish(m.data.Text("finish")), Usage: usage(m),
 	}
 	kind, class, reason := opencode.End(m.data.Members("error"))
 	c.Error, c.Message = class, reason
@@ -40,7 +40,7 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 		said := rawjson.Instant(p.Members("time").Get("end"))
 		switch p.Text("type") {
 		case "text":
-			text = hook.Lines(text, p.Text("text"))
+			text = hook.Lines(text, modelText(p))
 		case "reasoning":
 			c.Reasoning = l.keep(hook.Lines(c.Reasoning, p.Text("text")))
 		case "tool":
@@ -134,9 +134,17 @@ func (l *log) tool(m *message, tool *hook.Tool, part rawjson.Object, agent *hook
 	l.Results = append(l.Results, r)
 }
 
+// modelText is the text of a part, empty for the progress that Kilo shows and then removes.
+func modelText(part rawjson.Object) string {
+	if part.Is("synthetic") {
+		return ""
+	}
+	return part.Text("text")
+}
+
 // usage reads the tokens and the cost of a message; nil if it has none.
-func usage(m rawjson.Object) *hook.Usage {
-	tokens := m.Members("tokens")
+func usage(m *message) *hook.Usage {
+	tokens := m.data.Members("tokens")
 	u := &hook.Usage{
 		Input: transcript.TokenCount(tokens, "input"), Output: transcript.TokenCount(tokens, "output") + transcript.TokenCount(tokens, "reasoning"), Reasoning: transcript.TokenCount(tokens, "reasoning"),
 		CacheRead: transcript.TokenCount(tokens.Members("cache"), "read"), CacheWrite: transcript.TokenCount(tokens.Members("cache"), "write"),
@@ -144,7 +152,13 @@ func usage(m rawjson.Object) *hook.Usage {
 	if u.TotalInput()+u.Output == 0 {
 		return nil
 	}
-	if cost, ok := rawjson.Float(m.Get("cost")); ok && cost > 0 {
+	var steps float64
+	for _, p := range m.parts {
+		step, _ := rawjson.Float(p.Get("cost"))
+		steps += step
+	}
+	whole, _ := rawjson.Float(m.data.Get("cost")) // to which Kilo adds that of subagents
+	if cost := cmp.Or(steps, whole); cost > 0 {
 		u.CostUSD = &cost
 	}
 	return u

@@ -55,19 +55,20 @@ func (d *database) changed() bool {
 	return err != nil || info.Size() != d.since.Size() || !info.ModTime().Equal(d.since.ModTime()) || written(d.path+wal)
 }
 
-// databases lists the files that may be opencode's database: a version from a channel
-// has one of its own.
-func databases(f *transcript.Files) (files []string, places transcript.Folders) {
-	places.Add(f.Getenv("XDG_DATA_HOME"), "opencode")
-	places.Add(f.Home, ".local", "share", "opencode")
-	if named := f.Getenv("OPENCODE_DB"); filepath.IsAbs(named) {
+// databases lists the files that may be the agent's database: a version from a channel
+// has a separate one, which in a fork can have opencode's name.
+func (a agent) databases(f *transcript.Files) (files []string, places transcript.Folders) {
+	places.Add(f.Getenv("XDG_DATA_HOME"), a.Word)
+	places.Add(f.Home, ".local", "share", a.Word)
+	if named := f.Getenv(a.Folders[0]); filepath.IsAbs(named) {
 		files = append(files, named)
 	}
 	for _, dir := range places {
 		entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
 		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), "opencode") && strings.HasSuffix(e.Name(), ".db") {
-				files = append(files, filepath.Join(dir, e.Name()))
+			name := e.Name()
+			if filepath.Ext(name) == ".db" && (strings.HasPrefix(name, a.Word) || strings.HasPrefix(name, "opencode")) {
+				files = append(files, filepath.Join(dir, name))
 			}
 		}
 	}

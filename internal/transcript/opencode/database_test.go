@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
+
+var reader = Agent(hook.AgentOf(hook.HostOpencode))
 
 // tables are those of opencode that are read, with one session.
 const tables = `
@@ -36,10 +39,10 @@ func TestDatabaseThatComputesItsRowsIsRefused(t *testing.T) {
 			path := filepath.Join(home, "opencode.db")
 			opencodetest.Exec(t, path, tables+statements)
 			f := &transcript.Files{Home: home, Getenv: func(key string) string { return map[string]string{"OPENCODE_DB": path}[key] }, Now: time.Now}
-			if tr, err := read(t.Context(), f, transcript.Query{Session: "ses_1"}); tr != nil || err == nil || !strings.Contains(err.Error(), "not a plain table") {
+			if tr, err := reader.Read(t.Context(), f, transcript.Query{Session: "ses_1"}); tr != nil || err == nil || !strings.Contains(err.Error(), "not a plain table") {
 				t.Errorf("read %+v, %v, want an error", tr, err)
 			}
-			if found, err := sessions(t.Context(), f); len(found) != 0 || err != nil {
+			if found, err := reader.Sessions(t.Context(), f); len(found) != 0 || err != nil {
 				t.Errorf("found %+v, %v", found, err)
 			}
 		})

@@ -11,7 +11,6 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode"
 )
 
 // tables2 are those of version 2, made from opencode's source.
@@ -94,7 +93,7 @@ func TestVersion2(t *testing.T) {
 	if diff := cmp.Diff(want, told(read(t, f, transcript.Query{Session: "ses_1", Full: true}))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if all, err := f.Sessions(t.Context(), opencode.Agent); err != nil || len(all) != 1 || all[0].ID != "ses_1" {
+	if all, err := f.Sessions(t.Context(), reader); err != nil || len(all) != 1 || all[0].ID != "ses_1" {
 		t.Errorf("sessions %+v, %v", all, err)
 	}
 }
@@ -124,7 +123,7 @@ INSERT INTO part VALUES ('p1', 'u1', 'ses_1', 1780000001000, 1780000001000, '{"t
 			t.Errorf("%s (-want +got):\n%s", session, diff)
 		}
 	}
-	if all, err := f.Sessions(t.Context(), opencode.Agent); err != nil || len(all) != 3 {
+	if all, err := f.Sessions(t.Context(), reader); err != nil || len(all) != 3 {
 		t.Errorf("sessions %+v, %v; want each once", all, err)
 	}
 }

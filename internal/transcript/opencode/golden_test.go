@@ -8,7 +8,6 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode"
 )
 
 // TestGoldenTranscripts reads every recorded session, and made ones of what none of them
@@ -18,6 +17,6 @@ func TestGoldenTranscripts(t *testing.T) {
 		home := t.TempDir()
 		opencodetest.Write(t, home, filepath.Join(recording, "opencode.sql"))
 		f := &transcript.Files{Home: home, GOOS: "linux", Now: func() time.Time { return transcripttest.Now }}
-		transcripttest.Golden(t, opencode.Agent, f, recording)
+		transcripttest.Golden(t, reader, f, recording)
 	}, "../testdata/opencode", "testdata/made")
 }

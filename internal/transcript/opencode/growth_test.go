@@ -8,12 +8,11 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode"
 )
 
 // BenchmarkForks reads forks of a session of ten messages, beside twenty times as many of others.
 func BenchmarkForks(b *testing.B) {
-	transcripttest.Growth(b, opencode.Agent, 100, func(b *testing.B, f *transcript.Files, n int) {
+	transcripttest.Growth(b, reader, 100, func(b *testing.B, f *transcript.Files, n int) {
 		b.Helper()
 		path := filepath.Join(f.Home, ".local", "share", "opencode", "opencode.db")
 		transcripttest.Write(b, path, "")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode"
 )
 
 // Versions without a database have a file for each session, message and part.
@@ -35,7 +34,7 @@ func TestSessionsInFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := f.Sessions(t.Context(), opencode.Agent)
+	list, err := f.Sessions(t.Context(), reader)
 	if err != nil || len(list) != 2 || list[0].ID != "ses_1" || list[0].Cwd != "/home/dev/shop" || list[1].Path != db {
 		t.Fatalf("sessions %+v, %v; want the one of the files and the one of the database", list, err)
 	}
@@ -70,7 +69,7 @@ func TestSessionsInFiles(t *testing.T) {
 	f.Sleep = func(context.Context, time.Duration) error { return nil }
 	for age, torn := range map[time.Duration]bool{0: true, time.Hour: false} {
 		f.Now = func() time.Time { return time.Now().Add(age) }
-		tr, err := f.Read(t.Context(), opencode.Agent, transcript.Query{Session: "ses_1"})
+		tr, err := f.Read(t.Context(), reader, transcript.Query{Session: "ses_1"})
 		if tr == nil || len(tr.Requests) != 2 || transcript.Torn(err) != torn || (len(tr.Unread) == 1) == torn {
 			t.Errorf("%v after a message was cut off: %+v, %v", age, tr, err)
 		}
@@ -79,7 +78,7 @@ func TestSessionsInFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "session/p1/ses_1.json"), []byte(`[]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Read(t.Context(), opencode.Agent, transcript.Query{Session: "ses_1"}); !errors.Is(err, transcript.ErrForm) {
+	if _, err := f.Read(t.Context(), reader, transcript.Query{Session: "ses_1"}); !errors.Is(err, transcript.ErrForm) {
 		t.Errorf("a file of another form: error %v, want %v", err, transcript.ErrForm)
 	}
 }

@@ -1,9 +1,10 @@
-// Package opencode reads the database in which opencode keeps its sessions, messages and
-// their parts.
+// Package opencode reads the database in which opencode, or a fork, keeps its sessions,
+// messages and their parts.
 //
 // The format is internal to opencode: parts of unknown types are skipped, and of rows over
 // 8 MiB the beginning is read. Each message of the model is one request with its tokens and its cost in USD;
-// a cost of zero is none, since opencode also writes it for a model without a price.
+// a cost of zero is none, since opencode also writes it for a model without a price. That of
+// the steps counts: Kilo adds to a message what the subagents cost that it started.
 // opencode counts the tokens of a request when its tool calls have ended, so that a
 // request whose calls were interrupted has none. A subagent is a session with a parent.
 // A fork begins with copies of another session's messages, with new ids and their old
@@ -33,9 +34,11 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// Agent reads opencode's database.
-var Agent = transcript.Reader{
-	Host: hook.HostOpencode, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Timed: true,
+// Agent reads the database of opencode or a fork.
+func Agent(a hook.Agent) transcript.Reader {
+	return transcript.Reader{
+		Host: a.Host, Read: agent(a).read, Sessions: agent(a).sessions, Parts: parts, AddEvents: addEvents, Timed: true,
+	}
 }
 
 // parts is the database's log, if it has one with something in it. The older files of a session
@@ -50,8 +53,10 @@ func parts(s transcript.Session) ([]string, error) {
 	return nil, nil
 }
 
-func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {
-	files, places := databases(f)
+type agent hook.Agent
+
+func (a agent) sessions(ctx context.Context, f *transcript.Files) (found []transcript.Session, err error) {
+	files, places := a.databases(f)
 	stored := make(map[string]bool)
 	for _, path := range files {
 		db, err := open(ctx, path, standard)
@@ -77,8 +82,8 @@ func sessions(ctx context.Context, f *transcript.Files) (found []transcript.Sess
 	return append(found, olderSessions(ctx, f, places, stored)...), ctx.Err()
 }
 
-func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
-	files, places := databases(f)
+func (a agent) read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
+	files, places := a.databases(f)
 	var errs []error
 	for _, path := range files {
 		db, err := open(ctx, path, standard)

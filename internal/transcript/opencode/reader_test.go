@@ -17,13 +17,15 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript/opencode"
 )
 
+var reader = opencode.Agent(hook.AgentOf(hook.HostOpencode))
+
 // recorded is a home folder with the database of a recording, and the session in it.
 func recorded(t *testing.T, name string) (f *transcript.Files, session, path string) {
 	t.Helper()
 	home := t.TempDir()
 	path = opencodetest.Write(t, home, filepath.Join("..", "testdata", "opencode", name, "opencode.sql"))
 	f = &transcript.Files{Home: home, GOOS: "linux"}
-	list, err := f.Sessions(t.Context(), opencode.Agent)
+	list, err := f.Sessions(t.Context(), reader)
 	if err != nil || len(list) != 1 || list[0].Cwd != "/home/dev/project" || list[0].Path != path || list[0].ModTime.IsZero() {
 		t.Fatalf("sessions %+v, %v; want one", list, err)
 	}
@@ -32,7 +34,7 @@ func recorded(t *testing.T, name string) (f *transcript.Files, session, path str
 
 func read(t *testing.T, f *transcript.Files, q transcript.Query) *hook.Transcript {
 	t.Helper()
-	tr, err := f.Read(t.Context(), opencode.Agent, q)
+	tr, err := f.Read(t.Context(), reader, q)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +142,11 @@ func TestStampOfADatabase(t *testing.T) {
 	f, session, path := recorded(t, "subagent")
 	stamp := func() string {
 		t.Helper()
-		all, err := f.Sessions(t.Context(), opencode.Agent)
+		all, err := f.Sessions(t.Context(), reader)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("sessions %v, %v", all, err)
 		}
-		s, _, ok := opencode.Agent.Stamp(all[0])
+		s, _, ok := reader.Stamp(all[0])
 		if !ok {
 			t.Fatal("no stamp")
 		}
@@ -162,7 +164,7 @@ func TestStampOfADatabase(t *testing.T) {
 	if third := stamp(); first == second || second == third {
 		t.Errorf("stamps %s, %s, %s: want three", first, second, third)
 	}
-	if _, _, ok := opencode.Agent.Stamp(transcript.Session{ID: "ses_1", Path: filepath.Join(t.TempDir(), "ses_1.json")}); ok {
+	if _, _, ok := reader.Stamp(transcript.Session{ID: "ses_1", Path: filepath.Join(t.TempDir(), "ses_1.json")}); ok {
 		t.Error("a session in many files has a stamp")
 	}
 }
@@ -202,11 +204,11 @@ func TestOddDatabases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, session, path := recorded(t, "subagent")
 			change(t, path)
-			tr, err := f.Read(t.Context(), opencode.Agent, transcript.Query{Session: session})
+			tr, err := f.Read(t.Context(), reader, transcript.Query{Session: session})
 			if err == nil || tr != nil {
 				t.Errorf("read %+v, %v; want an error", tr, err)
 			}
-			if _, err := f.Sessions(t.Context(), opencode.Agent); err != nil {
+			if _, err := f.Sessions(t.Context(), reader); err != nil {
 				t.Errorf("list: %v", err)
 			}
 		})
@@ -245,7 +247,7 @@ func TestOddDatabases(t *testing.T) {
 	})
 	t.Run("another session", func(t *testing.T) {
 		f, _, _ := recorded(t, "subagent")
-		if _, err := f.Read(t.Context(), opencode.Agent, transcript.Query{Session: "ses_other"}); !errors.Is(err, transcript.ErrNotFound) {
+		if _, err := f.Read(t.Context(), reader, transcript.Query{Session: "ses_other"}); !errors.Is(err, transcript.ErrNotFound) {
 			t.Errorf("error %v, want ErrNotFound", err)
 		}
 	})
@@ -280,7 +282,7 @@ func TestSubagentsOfCallsWithOneID(t *testing.T) {
 			'{"type":"tool","tool":"bash","callID":"call_0","state":{"status":"completed","input":{},"output":"","time":{"start":1795426711000,"end":1795426711100}}}'
 			FROM part WHERE data ->> 'tool' = 'task'`)
 	started := make(map[string]string)
-	for e := range opencode.Agent.Events("", read(t, f, transcript.Query{Session: session, Full: true})) {
+	for e := range reader.Events("", read(t, f, transcript.Query{Session: session, Full: true})) {
 		if e.Kind == hook.KindToolEnd {
 			started[e.Tool.Name] = e.Tool.Agent
 		}

@@ -39,7 +39,7 @@ func FuzzMessage(f *testing.F) {
 				t.Fatalf("input %q is not JSON", r.Input)
 			}
 		}
-		Agent.Events("opencode", tr)
+		reader.Events("opencode", tr)
 		if diff := cmp.Diff(tr, gather()); diff != "" {
 			t.Fatalf("a second time (-first +second):\n%s", diff)
 		}

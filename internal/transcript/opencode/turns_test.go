@@ -7,7 +7,6 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/opencode"
 )
 
 // compacted is a home folder with a session that was compacted in its first turn.
@@ -16,7 +15,7 @@ func compacted(t *testing.T) (f *transcript.Files, session, path string) {
 	home := t.TempDir()
 	path = opencodetest.Write(t, home, filepath.Join("..", "..", "..", "tests", "golden", "testdata", "recordings", "opencode-compaction", "home", "opencode.sql"))
 	f = &transcript.Files{Home: home, GOOS: "linux"}
-	list, err := f.Sessions(t.Context(), opencode.Agent)
+	list, err := f.Sessions(t.Context(), reader)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("sessions %+v, %v; want one", list, err)
 	}

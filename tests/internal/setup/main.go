@@ -36,10 +36,14 @@ func run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, program := range []rig.Program{
+	programs := []rig.Program{
 		clinecli.Programs[clinecli.CLI2], clinecli.Programs[clinecli.CLI3], claudecli.Agent.Program, codexcli.Agent.Program,
 		copilotcli.Agent.Program, geminicli.Agent.Program, opencodecli.Agent.Program, qwencli.Agent.Program,
-	} {
+	}
+	for _, fork := range opencodecli.Forks {
+		programs = append(programs, fork.Program)
+	}
+	for _, program := range programs {
 		start := time.Now()
 		_, err := program.Command(ctx, cache)
 		said := time.Since(start).Round(time.Millisecond).String()

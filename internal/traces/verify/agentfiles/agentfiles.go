@@ -227,6 +227,7 @@ var forms = map[string]form{
 		open: openCline, lacks: Lacks{UnnamedCalls: true},
 	},
 	hook.HostOpencode: {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
+	hook.HostKilo:     {folders: "$XDG_DATA_HOME/kilo ~/.local/share/kilo $KILO_DB", whole: readOpencode},
 }
 
 // editors are the patterns of the tasks of Cline in the storage of editors.
@@ -462,7 +463,8 @@ func (out *Reading) join(files []*file) {
 func takes(f form, path string) bool {
 	name := filepath.Base(path)
 	if f.whole != nil {
-		return strings.HasPrefix(name, "opencode") && strings.HasSuffix(name, ".db") || filepath.Ext(name) == ".json"
+		database := strings.HasPrefix(name, "opencode") || strings.HasPrefix(name, "kilo")
+		return database && filepath.Ext(name) == ".db" || filepath.Ext(name) == ".json"
 	}
 	return slices.Contains([]string{".jsonl", ".json", ".zst"}, filepath.Ext(name)) && !strings.HasSuffix(name, ".meta.json")
 }

@@ -33,6 +33,7 @@ type opencodeMessage struct {
 type opencodePart struct {
 	Type, Text, CallID, Tool string
 	Synthetic, Ignored       bool
+	Cost                     float64
 	State                    struct {
 		Status   string
 		Error    ends
@@ -53,11 +54,13 @@ type opencodeFile struct {
 	current     string
 	// first are the ids of the messages of a database by what their copies in forks have of them.
 	first map[string]string
+	// steps are the costs of messages by their steps, to which Kilo adds nothing.
+	steps map[string]float64
 }
 
 // readOpencode reads a database, or a session of an older version, whose messages are files.
 func readOpencode(ctx context.Context, r *file) error {
-	c := &opencodeFile{file: r, parents: make(map[string]string), created: make(map[string]float64), users: make(map[string]bool), subs: make(map[string]bool), turns: make(map[string]*Turn)}
+	c := &opencodeFile{file: r, parents: make(map[string]string), created: make(map[string]float64), users: make(map[string]bool), subs: make(map[string]bool), turns: make(map[string]*Turn), steps: make(map[string]float64)}
 	if !strings.HasSuffix(r.path, ".db") {
 		return c.older()
 	}
@@ -217,6 +220,9 @@ func (c *opencodeFile) part(session, id, _, data string, at float64) {
 		if p.State.Status == "completed" || p.State.Status == "error" {
 			c.result(p.CallID, opencodeStatus(p.State.Status == "error" || p.Tool == "invalid" || p.State.Metadata.Exit != 0, p.State.Error.text()))
 		}
+	case p.Cost > 0 && c.of().Requests[id] != nil:
+		cost := c.steps[id] + p.Cost
+		c.steps[id], c.of().Requests[id].Cost = cost, &cost
 	case (p.Type == "text" || p.Type == "file") && c.users[id] && !c.subs[id] && !p.Synthetic && !p.Ignored:
 		c.typed(1, id, p.Text)
 	}
