@@ -15,11 +15,11 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// A command is the check if it followed edits in habit of at most history earlier tasks, and in usual
-// of the newest of them.
+// A command is the check if it followed edits in habit of at most history earlier tasks, in half of
+// them, and in usual of the newest of them.
 const (
 	habit, history = 5, 100
-	newest, usual  = 10, 0.5
+	newest, usual  = 10, 0.6
 )
 
 var (
@@ -130,7 +130,7 @@ func (e *Edited) Unchecked(others []Edited) (f view.Finding, ok bool) {
 		}
 		for _, program := range slices.Sorted(maps.Keys(followed)) {
 			n := followed[program]
-			if program != "" && n >= habit && float64(recent[program]) >= usual*float64(min(tasks, newest)) && n > best {
+			if program != "" && n >= habit && 2*n >= tasks && float64(recent[program]) >= usual*float64(min(tasks, newest)) && n > best {
 				best, check, of, ending = n, program, tasks, end
 			}
 		}
