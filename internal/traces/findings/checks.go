@@ -15,11 +15,11 @@ import (
 	"github.com/hookspan/hookspan/otelmap"
 )
 
-// A command is the check if it followed edits in habit of at most history earlier tasks, and in usual
-// of the newest of them.
+// A command is the check if it followed edits in habit of at most history earlier tasks, in half of
+// them, and in usual of the newest of them.
 const (
 	habit, history = 5, 100
-	newest, usual  = 10, 0.5
+	newest, usual  = 10, 0.6
 )
 
 var (
@@ -52,7 +52,8 @@ func EditedBy(w *store.Work) Edited {
 	var busy time.Time
 	for i := range w.Calls {
 		c := &w.Calls[i]
-		for _, end := range endings(c) {
+		ends := endings(c)
+		for _, end := range ends {
 			if e.After == nil {
 				e.After = make(map[string][]string)
 			}
@@ -62,12 +63,12 @@ func EditedBy(w *store.Work) Edited {
 		for _, part := range commands(script(c)) {
 			ran = append(ran, store.Program(part))
 		}
-		switch edits := len(view.NewArguments(c.Tool, c.Arguments).Edits()) > 0; {
-		case len(endings(c)) > 0 && !busy.After(c.Started):
+		switch {
+		case len(ends) > 0 && !busy.After(c.Started):
 			own := *c
 			own.Result = ""
 			e.Last = append(e.Last, &own)
-		case edits, s.harmless(c), c.Command == "" && c.Status == otelmap.EndDenied:
+		case edits(c) != nil, s.harmless(c), c.Command == "" && c.Status == otelmap.EndDenied:
 		case len(ran) > 0 && !slices.ContainsFunc(ran, func(p string) bool { return !quiet.MatchString(p) && !slices.Contains(readers, p) }) && !cut(c.Arguments):
 			e.Ran = append(e.Ran, ran...)
 		default:
@@ -95,11 +96,10 @@ func EditedBy(w *store.Work) Edited {
 
 // endings are those of the files of a project that a call has edited and a check may check.
 func endings(c *store.Call) (out []string) {
-	given := view.NewArguments(c.Tool, c.Arguments)
-	if c.Status != otelmap.EndOK || len(given.Edits()) == 0 {
+	if c.Status != otelmap.EndOK {
 		return nil
 	}
-	for _, file := range given.Files() {
+	for _, file := range edits(c) {
 		end := strings.ToLower(path.Ext(strings.ReplaceAll(file, `\`, "/")))
 		outside := (path.IsAbs(file) || otelmap.OnDrive(file)) && !otelmap.Below(file, c.Directory) || strings.HasPrefix(file, "~")
 		if end != "" && !outside && !slices.Contains(documents, end) {
@@ -130,24 +130,24 @@ func (e *Edited) Unchecked(others []Edited) (f view.Finding, ok bool) {
 		}
 		for _, program := range slices.Sorted(maps.Keys(followed)) {
 			n := followed[program]
-			if program != "" && n >= habit && float64(recent[program]) >= usual*float64(min(tasks, newest)) && n > best {
+			if program != "" && n >= habit && 2*n >= tasks && float64(recent[program]) >= usual*float64(min(tasks, newest)) && n > best {
 				best, check, of, ending = n, program, tasks, end
 			}
 		}
 	}
-	edits := slices.DeleteFunc(slices.Clone(e.Last), func(c *store.Call) bool { return !slices.Contains(endings(c), ending) })
-	if check == "" || len(edits) == 0 || slices.Contains(e.Ran, check) {
+	last := slices.DeleteFunc(slices.Clone(e.Last), func(c *store.Call) bool { return !slices.Contains(endings(c), ending) })
+	if check == "" || len(last) == 0 || slices.Contains(e.Ran, check) {
 		return f, false
 	}
 	var files []string
-	for _, c := range edits {
+	for _, c := range last {
 		for _, file := range view.NewArguments(c.Tool, c.Arguments).Files() {
 			files = append(files, termtext.Line(view.Relative(file, c.Directory)))
 		}
 	}
 	names := strings.Join(slices.Compact(slices.Sorted(slices.Values(files))), ", ")
 	f = new(session).finding(notChecked, 0, check, fmt.Sprintf("%s did not run after %s of %s; it did in %d of %d earlier tasks with such edits",
-		check, termtext.Plural(len(edits), "edit"), names, best, of), edits...)
+		check, termtext.Plural(len(last), "edit"), names, best, of), last...)
 	f.Directory = e.Directory
 	return f, true
 }

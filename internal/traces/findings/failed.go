@@ -34,12 +34,15 @@ var askingParts = regexp.MustCompile(`^(npm|pnpm|yarn|bun) (i|ci|install|add|pub
 // repeatable returns what a failed call has in common with an equal one and its failure, if a
 // second one proves something.
 func (s *session) repeatable(c *store.Call) (key, failure string) {
+	if c.Status != otelmap.EndFailed {
+		return "", ""
+	}
 	failure = strings.TrimSpace(times.ReplaceAllString(c.Error, "#"))
 	text := script(c)
 	switch line := view.FailureLine(c.Error); {
 	case c.Host == "codex" && c.Command != "": // in which folder is not recorded
 		return "", ""
-	case c.Status != otelmap.EndFailed, c.Own(), c.Server != "", s.started[c.Span], line == "", exit.MatchString(strings.TrimSpace(c.Error)), passing.MatchString(c.Error):
+	case c.Own(), c.Server != "", s.started[c.Span], line == "", exit.MatchString(strings.TrimSpace(c.Error)), passing.MatchString(c.Error):
 		return "", ""
 	case c.Command == "" && len(view.NewArguments(c.Tool, c.Arguments).Files()) == 0:
 		return "", "" // of another tool it is not known on what its end depends

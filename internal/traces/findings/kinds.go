@@ -42,7 +42,7 @@ var Kinds = [...]Kind{
 		"Continue before the cache expires, or begin a new session for what needs little of the old one."},
 	{"not-checked", "A task ended, completed, after edits of files that the project's check did not follow. The check is a command that tests " +
 		"or lints, and that ran after edits of files with the same ending in at least five of the project's last hundred tasks before, " +
-		"and in half of the newest ten. Never found: if any command but reading ones, or a hook, ran or was denied " +
+		"half of all of them and six of the newest ten. Never found: if any command but reading ones, or a hook, ran or was denied " +
 		"after the edits, for documents, if a prompt wants nothing run, or where the record is " +
 		"not complete.",
 		"Run the check before you use the work."},

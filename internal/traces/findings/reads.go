@@ -38,11 +38,12 @@ func readOf(c *store.Call) (file, key string) {
 	if c.Status != otelmap.EndOK || c.Own() || c.Server != "" || missing.MatchString(c.Result) {
 		return "", ""
 	}
-	given := view.NewArguments(c.Tool, c.Arguments)
 	if m := reading.FindStringSubmatch(script(c)); m != nil {
 		file = strings.Trim(m[1], `"'`)
-	} else if files := given.Files(); len(files) == 1 && slices.Contains(readTools, strings.ToLower(c.Tool)) && len(given.Edits()) == 0 {
-		file = files[0]
+	} else if slices.Contains(readTools, strings.ToLower(c.Tool)) && edits(c) == nil {
+		if files := view.NewArguments(c.Tool, c.Arguments).Files(); len(files) == 1 {
+			file = files[0]
+		}
 	}
 	if file == "" || polled.MatchString(file) {
 		return "", ""
@@ -199,12 +200,11 @@ func (r *reader) compacted() {
 
 // mayChange returns which files a call may have changed, nil if none.
 func mayChange(c *store.Call) func(file string) bool {
-	given, text := view.NewArguments(c.Tool, c.Arguments), script(c)
-	edited := given.Edits()
+	files, text := edits(c), script(c)
 	switch {
-	case len(edited) > 0:
+	case files != nil:
 		return func(file string) bool {
-			return slices.ContainsFunc(given.Files(), func(f string) bool { return path.Base(strings.ReplaceAll(f, `\`, "/")) == path.Base(file) })
+			return slices.ContainsFunc(files, func(f string) bool { return path.Base(strings.ReplaceAll(f, `\`, "/")) == path.Base(file) })
 		}
 	case c.Server != "" && !c.Own():
 		return func(string) bool { return true }

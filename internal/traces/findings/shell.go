@@ -74,10 +74,23 @@ func (s *session) harmless(c *store.Call) bool {
 		return true
 	case c.Command != "":
 		return !cut(c.Arguments) && onlyReads(script(c))
-	case c.Server != "" || len(view.NewArguments(c.Tool, c.Arguments).Edits()) > 0:
+	case c.Server != "" || edits(c) != nil:
 		return false
 	}
 	return slices.Contains(readingTools, strings.ToLower(c.Tool))
+}
+
+// edits returns the files that a call edits, "" for one that it does not name. Most calls edit none,
+// which is found out without their diffs.
+func edits(c *store.Call) []string {
+	if !view.MayEdit([]byte(c.Arguments)) {
+		return nil
+	}
+	given := view.NewArguments(c.Tool, c.Arguments)
+	if len(given.Edits()) == 0 {
+		return nil
+	}
+	return append(given.Files(), "")
 }
 
 // background reports a call that continues after its end.
