@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,12 @@ func TestTablesAreThoseOfStats(t *testing.T) {
 		return view.Dollars(*g.Usage.CostUSD)
 	}
 	spent := func(g store.Group) []string { return strings.Split(cells("", g), " | ") }
+	added := func(g store.Group) string {
+		if g.AddedTokens == nil {
+			return "-"
+		}
+		return view.Tokens(*g.AddedTokens)
+	}
 	last := func(g store.Group) string { return "The last task: " + g.Key }
 	seen := make(map[string]int)
 	for _, f := range []struct {
@@ -45,9 +52,9 @@ func TestTablesAreThoseOfStats(t *testing.T) {
 			name            func(store.Group) string
 			cells           func(store.Group) []string
 		}{
-			{"subagent", "/cost", "Subagents", nil, spent},
+			{"subagent", "/cost", "Subagents", nil, func(g store.Group) []string { return slices.Insert(spent(g), 1, added(g)) }},
 			{"mcp", "/cost", "MCP servers", nil, func(g store.Group) []string {
-				return []string{some(g.Traces), fmt.Sprint(g.Calls), some(g.Failures), cost(g)}
+				return []string{some(g.Traces), fmt.Sprint(g.Calls), some(g.Failures), added(g), cost(g)}
 			}},
 			{"block", "/cost", "Five-hour windows", nil, spent},
 			{"hook", "/cost", "Your hooks", nil, func(g store.Group) []string { return strings.Split(cells("Tools", g), " | ") }},
