@@ -97,7 +97,7 @@ tests:
 
 test-rest: setup collector build ## opencode's forks, the built packages, the Collectors' faults and the dashboard, attacks on the page, slow rows
 	@mkdir -p .cache && rm -f $$HOOKSPAN_TEST_SKIPS
-	@rc=0; $(GO) -C tests test -count=1 -vet=off -p 3 -timeout 20m -run '^($(REST))$$' ./opencodecli ./collector ./packages || rc=1; \
+	@rc=0; $(GO) -C tests test -count=1 -vet=off -p 3 -timeout 30m -run '^($(REST))$$' ./opencodecli ./collector ./packages || rc=1; \
 	TEST_ROWS=rest $(GO) -C tests test -count=1 -vet=off -timeout 20m -run '^(TestFaults|TestAttacks)$$' ./fault ./security || rc=1; \
 	$(MAKE) --no-print-directory page-tests PAGE_RUN='^($(PAGE_REST))$$$$' || rc=1; tests/skips/list.sh; exit $$rc
 
