@@ -19,7 +19,7 @@ const (
 // pair is a request and the agent's request before, both with usage.
 type pair struct {
 	before, r *store.Request
-	task      *store.Summary
+	work      *store.Work
 }
 
 // pause is the time from the end of the request before.
@@ -39,7 +39,7 @@ func (s *session) pairs() (out []pair) {
 		p := before[r.AgentSpan]
 		before[r.AgentSpan] = r
 		if p != nil && p.Usage != nil && r.Usage != nil && p.Model == r.Model && r.Usage.Input >= p.Usage.Input {
-			out = append(out, pair{p, r, it.task})
+			out = append(out, pair{p, r, it.work})
 		}
 	}
 	return out
@@ -61,7 +61,7 @@ func (s *session) cacheExpired() (out []view.Finding) {
 		if !missed || !cached || p.pause() <= lasts || !strings.Contains(strings.ToLower(p.r.Model), "claude") {
 			continue
 		}
-		t := p.task
+		t := &p.work.Summary
 		out = append(out, view.Finding{
 			Kind: Kinds[cacheExpired].Name, Do: Kinds[cacheExpired].Do, Trace: t.TraceID, Session: t.Session, Host: t.Host, Directory: t.Directory,
 			Started: p.r.Started, Spans: []string{p.before.Span, p.r.Span}, Subject: p.r.Model, Usage: is,

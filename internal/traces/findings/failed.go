@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -31,38 +32,33 @@ var askers = strings.Fields(`sleep wait watch until while for retry timeout curl
 // askingParts are commands of other programs that do.
 var askingParts = regexp.MustCompile(`^(npm|pnpm|yarn|bun) (i|ci|install|add|publish|view|info|update|audit|outdated)\b|^(go) (get|mod|install)\b|^cargo (publish|update|install|fetch|add|search)\b|^git (push|pull|fetch|clone|ls-remote|remote|submodule)\b|\bplaywright\b`)
 
-// repeatable returns what a failed call has in common with an equal one and its failure, if a
-// second one proves something.
-func (s *session) repeatable(c *store.Call) (key, failure string) {
-	if c.Status != otelmap.EndFailed {
-		return "", ""
-	}
-	failure = strings.TrimSpace(times.ReplaceAllString(c.Error, "#"))
-	text := script(c)
-	switch line := view.FailureLine(c.Error); {
+// failure returns that of a failed call, "" if a second one would prove nothing.
+func (s *session) failure(it *item) string {
+	c := it.call
+	switch {
 	case c.Host == "codex" && c.Command != "": // in which folder is not recorded
-		return "", ""
-	case c.Own(), c.Server != "", s.started[c.Span], line == "", exit.MatchString(strings.TrimSpace(c.Error)), passing.MatchString(c.Error):
-		return "", ""
+		return ""
+	case c.Own(), c.Server != "", s.started[c.Span], view.FailureLine(c.Error) == "", exit.MatchString(strings.TrimSpace(c.Error)), passing.MatchString(c.Error):
+		return ""
 	case c.Command == "" && len(view.NewArguments(c.Tool, c.Arguments).Files()) == 0:
-		return "", "" // of another tool it is not known on what its end depends
-	case passing.MatchString(text) || background(c):
-		return "", ""
+		return "" // of another tool it is not known on what its end depends
+	case passing.MatchString(it.script):
+		return ""
 	}
-	for _, part := range commands(text) {
+	for _, part := range commands(it.script) {
 		program := store.Program(part)
 		first, _, _ := strings.Cut(strings.TrimPrefix(program, "sudo "), " ")
 		if slices.Contains(askers, strings.Fields(part)[0]) || slices.Contains(askers, first) || askingParts.MatchString(program) {
-			return "", ""
+			return ""
 		}
 	}
-	return same(c), failure
+	return strings.TrimSpace(times.ReplaceAllString(c.Error, "#"))
 }
 
 // repeated are equal calls, one after the other.
 type repeated struct {
-	calls   []*store.Call
-	failure string
+	first *item
+	calls []*store.Call
 }
 
 // failedAgain finds calls that failed again in the same way.
@@ -86,7 +82,8 @@ func (s *session) failedAgain() (out []view.Finding) {
 		}
 	}
 	var busy time.Time // until when another call may change something
-	for _, it := range s.items {
+	for i := range s.items {
+		it := &s.items[i]
 		c := it.call
 		if c == nil {
 			if it.mark != "" && it.mark != otelmap.EventHook {
@@ -94,23 +91,26 @@ func (s *session) failedAgain() (out []view.Finding) {
 			}
 			continue
 		}
-		if background(c) {
+		if it.background() {
 			break // what it changes, and when, is not known
 		}
-		key, failure := s.repeatable(c)
-		changes := !s.harmless(c)
+		key := ""
+		if c.Status == otelmap.EndFailed {
+			key = same(c)
+		}
+		changes := !s.harmless(it)
 		if changes {
 			changed(key)
 		}
 		r := open[key]
 		switch {
 		case key == "":
-		case r != nil && r.failure == failure && !ended(r.calls[len(r.calls)-1]).After(c.Started):
+		case r != nil && !ended(r.calls[len(r.calls)-1]).After(c.Started) && cmp.Or(s.failure(it), "none") == s.failure(r.first):
 			r.calls = append(r.calls, c)
 		default:
 			end(key)
 			if !busy.After(c.Started) {
-				open[key] = &repeated{[]*store.Call{c}, failure}
+				open[key] = &repeated{it, []*store.Call{c}}
 			}
 		}
 		if changes && ended(c).After(busy) {

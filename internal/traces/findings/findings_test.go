@@ -360,6 +360,13 @@ func TestCheckThatDidNotRun(t *testing.T) {
 		}, false},
 		{"a command that is no check", 5, "git status", func(t *task) { t.edit("a.go") }, false},
 		{"an interrupted task", 5, "go test ./...", func(t *task) { t.edit("a.go"); t.Outcome = otelmap.OutcomeInterrupted }, false},
+		{"an edit after the check", 5, "go test ./...", func(t *task) { t.edit("a.go"); t.bash("go test ./...", "ok"); t.edit("c.go") }, true},
+		{"a check in the background", 5, "go test ./...", func(t *task) {
+			t.bash("go test ./... &", "")
+			t.bash("make x", "ok")
+			t.edit("a.go")
+		}, false},
+		{"a folder that is not known", 5, "go test ./...", func(t *task) { t.edit("a.go"); t.Directory = "" }, false},
 		{"a prompt that wants no tests", 5, "go test ./...", func(t *task) { t.edit("a.go"); t.Title = "Rename it, don't run the tests" }, false},
 	} {
 		var others []Edited
@@ -379,5 +386,34 @@ func TestCheckThatDidNotRun(t *testing.T) {
 		if found != c.found {
 			t.Errorf("%s: found %t, want %t", c.name, found, c.found)
 		}
+	}
+}
+
+// TestCheckIsThatOfTheKindEditedLast has tasks before whose edits of two kinds the same check followed:
+// it is not by chance of which kind one is found.
+func TestCheckIsThatOfTheKindEditedLast(t *testing.T) {
+	earlier := func(n, first int, file string) (out []Edited) {
+		for i := range n {
+			e := newTask(i, day.Add(time.Duration(-first-i)*time.Minute))
+			e.edit(file)
+			e.edit("a.json")
+			e.bash("npm test", "ok")
+			out = append(out, EditedBy(e.work()))
+		}
+		return out
+	}
+	task := newTask(999, day)
+	task.edit("a.json")
+	task.bash("npm test", "ok")
+	task.edit("a.ts")
+	e := EditedBy(task.work())
+	for range 20 {
+		if f, ok := e.Unchecked(earlier(6, 1, "b.ts")); !ok || len(f.Spans) != 1 {
+			t.Fatalf("found %t: %+v", ok, f)
+		}
+	}
+	// A hundred tasks with edits of other files are the project's newest, whatever else is given.
+	if f, ok := e.Unchecked(append(earlier(history, 1, "b.go"), earlier(6, 200, "b.ts")...)); ok {
+		t.Errorf("found %s", f.What)
 	}
 }

@@ -73,8 +73,12 @@ func (s *session) finding(kind, extra int, subject, what string, calls ...*store
 		f.Took += c.Took
 		own[c.Request]++
 	}
-	for span, n := range own {
-		r := s.requests[span]
+	for _, c := range calls[extra:] {
+		n, r := own[c.Request], s.requests[c.Request]
+		if n == 0 {
+			continue // its request is added
+		}
+		own[c.Request] = 0
 		if r == nil || r.Calls != n || r.Usage == nil { // it was made for something else, too
 			f.Usage = nil
 			break
@@ -86,19 +90,23 @@ func (s *session) finding(kind, extra int, subject, what string, calls ...*store
 
 // session is what rules look at: the calls, requests and marks of a session in the order of time.
 type session struct {
+	works    []*store.Work
 	items    []item
 	requests map[string]*store.Request
 	// started are the calls that started subagents, whose own calls are there.
 	started map[string]bool
 }
 
-// item is a call, a request or a mark.
+// item is a call, a request or a mark of a task.
 type item struct {
 	at      time.Time
+	work    *store.Work
 	call    *store.Call
 	request *store.Request
-	// task is that of a request.
-	task *store.Summary
+	// script and edits are those of a call, reads reports that the script changes nothing.
+	script string
+	edits  []string
+	reads  bool
 	// mark is the name of a mark, said the text of a prompt.
 	mark, said string
 }
@@ -107,7 +115,7 @@ type item struct {
 const restart = "restart"
 
 func newSession(works []*store.Work) *session {
-	s := &session{requests: make(map[string]*store.Request), started: make(map[string]bool)}
+	s := &session{works: works, requests: make(map[string]*store.Request), started: make(map[string]bool)}
 	for _, w := range works {
 		switch w.Source {
 		case "compact":
@@ -123,13 +131,15 @@ func newSession(works []*store.Work) *session {
 		for i := range w.Requests {
 			r := &w.Requests[i]
 			s.requests[r.Span] = r
-			s.items = append(s.items, item{at: r.Started, request: r, task: &w.Summary})
+			s.items = append(s.items, item{at: r.Started, work: w, request: r})
 		}
 		for i := range w.Subagents {
 			s.started[w.Subagents[i].Call] = true
 		}
 		for i := range w.Calls {
-			s.items = append(s.items, item{at: w.Calls[i].Started, call: &w.Calls[i]})
+			c := &w.Calls[i]
+			text := script(c)
+			s.items = append(s.items, item{at: c.Started, work: w, call: c, script: text, edits: edits(c), reads: onlyReads(text)})
 		}
 	}
 	slices.SortStableFunc(s.items, func(x, y item) int { return x.at.Compare(y.at) })
@@ -138,8 +148,9 @@ func newSession(works []*store.Work) *session {
 
 // Of returns the findings of a session, whose tasks are given in the order of time, with all calls
 // and results. Those of notChecked are Edited.Unchecked.
-func Of(works []*store.Work) []view.Finding {
-	s := newSession(works)
+func Of(works []*store.Work) []view.Finding { return newSession(works).found() }
+
+func (s *session) found() []view.Finding {
 	found := slices.Concat(s.failedAgain(), s.readAgain(), s.cacheExpired())
 	sortFindings(found)
 	return found

@@ -26,12 +26,16 @@ func Read(ctx context.Context, s *store.Store, f store.Filter) (out Found, err e
 	if err != nil {
 		return out, err
 	}
-	pending := make(map[string][]Edited)
+	known, pending := make(map[string]*Edited), make(map[string][]Edited)
 	for i := range sessions {
 		out.Tasks += sessions[i].Traces
 		of := f
 		of.Session, of.Whole, of.Limit = sessions[i].Key, true, -1
-		own, last, err := readSession(ctx, s, of.Session)
+		whole := of
+		if of.Session != "" {
+			whole = store.Filter{Session: of.Session, Whole: true}
+		}
+		own, last, err := readSession(ctx, s, whole, known)
 		if err != nil {
 			return out, err
 		}
@@ -48,13 +52,13 @@ func Read(ctx context.Context, s *store.Store, f store.Filter) (out Found, err e
 		}
 		out.Findings = append(out.Findings, slices.DeleteFunc(own, func(f view.Finding) bool { return !selected[f.Trace] })...)
 		for _, p := range last {
-			if selected[p.Last[0].Trace] {
+			if selected[p.Last[0].call.Trace] {
 				pending[p.Directory] = append(pending[p.Directory], p)
 			}
 		}
 	}
 	for directory, of := range pending {
-		more, err := unchecked(ctx, s, directory, of)
+		more, err := unchecked(ctx, s, directory, of, known)
 		if err != nil {
 			return out, err
 		}
@@ -70,20 +74,23 @@ func place(kind string) int {
 	return slices.IndexFunc(Kinds[:], func(k Kind) bool { return k.Name == kind })
 }
 
-// readSession returns what is found in a session, "" for the tasks that are in none.
-func readSession(ctx context.Context, s *store.Store, session string) (found []view.Finding, pending []Edited, err error) {
+// readSession returns what is found in a session, or in the tasks of a filter that are in none. It adds to known what is kept of each task.
+func readSession(ctx context.Context, s *store.Store, f store.Filter, known map[string]*Edited) (found []view.Finding, pending []Edited, err error) {
 	hosts := make(map[string][]*store.Work)
 	look := func(works []*store.Work) {
 		slices.SortStableFunc(works, func(x, y *store.Work) int { return x.Summary.Started.Compare(y.Summary.Started) })
-		found = append(found, Of(works)...)
-		for _, w := range works {
-			if e := EditedBy(w); len(e.Last) > 0 {
+		one := newSession(works)
+		found = append(found, one.found()...)
+		for i, e := range one.edited() {
+			if len(e.Last) > 0 {
 				pending = append(pending, e)
 			}
+			e.Last, e.Ran = nil, nil
+			known[works[i].Summary.TraceID] = &e
 		}
 	}
-	err = s.EachWhole(ctx, store.Filter{Session: session, Whole: true}, func(w *store.Work) error {
-		if session == "" {
+	err = s.EachWhole(ctx, f, func(w *store.Work) error {
+		if f.Session == "" {
 			look([]*store.Work{w})
 			return nil
 		}
@@ -97,22 +104,26 @@ func readSession(ctx context.Context, s *store.Store, session string) (found []v
 }
 
 // unchecked returns the findings of edits that the project's check did not follow.
-func unchecked(ctx context.Context, s *store.Store, directory string, pending []Edited) (found []view.Finding, err error) {
+func unchecked(ctx context.Context, s *store.Store, directory string, pending []Edited, known map[string]*Edited) (found []view.Finding, err error) {
 	slices.SortFunc(pending, func(x, y Edited) int { return x.Started.Compare(y.Started) })
-	first, enough := pending[0].Started, 0
+	before := 0
 	var others []Edited
-	f := store.Filter{Directory: directory, Until: pending[len(pending)-1].Started.Add(time.Nanosecond)}
-	err = s.EachWork(ctx, f, nil, func(w *store.Work) error {
-		if e := EditedBy(w); e.Directory == directory && e.After != nil {
-			e.Last = nil
-			others = append(others, e)
-			if e.Started.Before(first) {
-				enough++
+	add := func(e *Edited) bool {
+		if e != nil && e.Directory == directory && e.After != nil && before < history {
+			others = append(others, *e)
+			if e.Started.Before(pending[0].Started) {
+				before++
 			}
 		}
-		if enough == history {
+		return e != nil
+	}
+	f := store.Filter{Directory: directory, Until: pending[len(pending)-1].Started.Add(time.Nanosecond)}
+	err = s.EachOther(ctx, f, func(t *store.Summary) bool { return add(known[t.TraceID]) }, func(w *store.Work) error {
+		if before == history {
 			return store.ErrEnough
 		}
+		e := EditedBy(w)
+		add(&e)
 		return nil
 	})
 	if err != nil && !errors.Is(err, store.ErrEnough) {

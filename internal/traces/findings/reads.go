@@ -34,18 +34,19 @@ var readTools = strings.Fields("read read_file readfile view view_file open_file
 
 // readOf returns the file that a call read, and what equal reads have in common; "" for another
 // call, and for a file that is polled.
-func readOf(c *store.Call) (file, key string) {
-	if c.Status != otelmap.EndOK || c.Own() || c.Server != "" || missing.MatchString(c.Result) {
+func readOf(it *item) (file, key string) {
+	c := it.call
+	if c.Status != otelmap.EndOK || c.Own() || c.Server != "" {
 		return "", ""
 	}
-	if m := reading.FindStringSubmatch(script(c)); m != nil {
+	if m := reading.FindStringSubmatch(it.script); m != nil {
 		file = strings.Trim(m[1], `"'`)
-	} else if slices.Contains(readTools, strings.ToLower(c.Tool)) && edits(c) == nil {
+	} else if slices.Contains(readTools, strings.ToLower(c.Tool)) && it.edits == nil {
 		if files := view.NewArguments(c.Tool, c.Arguments).Files(); len(files) == 1 {
 			file = files[0]
 		}
 	}
-	if file == "" || polled.MatchString(file) {
+	if file == "" || polled.MatchString(file) || missing.MatchString(c.Result) {
 		return "", ""
 	}
 	return strings.ReplaceAll(file, `\`, "/"), same(c)
@@ -82,13 +83,13 @@ type reader struct {
 func (s *session) readAgain() []view.Finding {
 	r := &reader{session: s, known: make(map[string]*reads), inputs: make(map[[2]string]int64)}
 	every := func(string) bool { return true }
-	for _, it := range s.items {
-		switch {
+	for i := range s.items {
+		switch it := &s.items[i]; {
 		case it.call != nil:
-			if may := mayChange(it.call); may != nil {
-				r.changed(may)
+			if len(r.known) > 0 {
+				r.changed(mayChange(it))
 			}
-			r.read(it.call)
+			r.read(it)
 		case it.request != nil:
 			r.request(it.request)
 		case it.mark == otelmap.EventPrompt: // it may want the file to be read again
@@ -105,8 +106,9 @@ func (s *session) readAgain() []view.Finding {
 	return r.out
 }
 
-func (r *reader) read(c *store.Call) {
-	file, key := readOf(c)
+func (r *reader) read(it *item) {
+	c := it.call
+	file, key := readOf(it)
 	if key == "" {
 		return
 	}
@@ -169,7 +171,7 @@ func (r *reader) end(key string) {
 // changed ends the reads of files that may have changed.
 func (r *reader) changed(may func(file string) bool) {
 	for key, known := range r.known {
-		if may(known.file) {
+		if may != nil && may(known.file) {
 			r.end(key)
 		}
 	}
@@ -199,9 +201,9 @@ func (r *reader) compacted() {
 }
 
 // mayChange returns which files a call may have changed, nil if none.
-func mayChange(c *store.Call) func(file string) bool {
-	files, text := edits(c), script(c)
-	switch {
+func mayChange(it *item) func(file string) bool {
+	files, text := it.edits, it.script
+	switch c := it.call; {
 	case files != nil:
 		return func(file string) bool {
 			return slices.ContainsFunc(files, func(f string) bool { return path.Base(strings.ReplaceAll(f, `\`, "/")) == path.Base(file) })
@@ -213,11 +215,11 @@ func mayChange(c *store.Call) func(file string) bool {
 			return func(string) bool { return true }
 		}
 		return nil
-	case onlyReads(text):
+	case it.reads:
 		return nil
-	}
-	return func(file string) bool {
-		return sweeping.MatchString(text) || cut(c.Arguments) || strings.Contains(text, path.Base(file))
+	default:
+		all := cut(c.Arguments) || sweeping.MatchString(text)
+		return func(file string) bool { return all || strings.Contains(text, path.Base(file)) }
 	}
 }
 

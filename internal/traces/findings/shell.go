@@ -42,17 +42,25 @@ func script(c *store.Call) string {
 	return s
 }
 
+// beside returns a script without the redirections that write no file.
+func beside(script string) string {
+	if !strings.Contains(script, ">") {
+		return script
+	}
+	return aside.ReplaceAllString(script, "")
+}
+
 // commands are the simple commands of a script. Within quotes there may be too many, of which no
 // program is known.
 func commands(script string) []string {
-	parts := strings.FieldsFunc(aside.ReplaceAllString(script, ""), func(r rune) bool { return strings.ContainsRune(";&|\n", r) })
+	parts := strings.FieldsFunc(beside(script), func(r rune) bool { return strings.ContainsRune(";&|\n", r) })
 	return slices.DeleteFunc(parts, func(p string) bool { return strings.TrimSpace(p) == "" })
 }
 
 // onlyReads reports that a script changes nothing.
 func onlyReads(script string) bool {
-	script = aside.ReplaceAllString(script, "")
-	if script == "" || writes.MatchString(script) {
+	script = beside(script)
+	if script == "" {
 		return false
 	}
 	for _, c := range commands(script) {
@@ -62,22 +70,23 @@ func onlyReads(script string) bool {
 			return false
 		}
 	}
-	return true
+	return !writes.MatchString(script)
 }
 
 // harmless reports that a call changes nothing.
-func (s *session) harmless(c *store.Call) bool {
-	switch {
+func (s *session) harmless(it *item) bool {
+	switch c := it.call; {
 	case c.Status == otelmap.EndDenied:
 		return false // by which somebody said something
 	case c.Own(), s.started[c.Span]:
 		return true
 	case c.Command != "":
-		return !cut(c.Arguments) && onlyReads(script(c))
-	case c.Server != "" || edits(c) != nil:
+		return !cut(c.Arguments) && it.reads
+	case c.Server != "" || it.edits != nil:
 		return false
+	default:
+		return slices.Contains(readingTools, strings.ToLower(c.Tool))
 	}
-	return slices.Contains(readingTools, strings.ToLower(c.Tool))
 }
 
 // edits returns the files that a call edits, "" for one that it does not name. Most calls edit none,
@@ -94,8 +103,9 @@ func edits(c *store.Call) []string {
 }
 
 // background reports a call that continues after its end.
-func background(c *store.Call) bool {
-	return later.MatchString(c.Arguments) || alone.MatchString(aside.ReplaceAllString(script(c), ""))
+func (it *item) background() bool {
+	return strings.Contains(it.call.Arguments, `ackground"`) && later.MatchString(it.call.Arguments) ||
+		(strings.Contains(it.script, "&") || strings.Contains(it.script, "nohup")) && alone.MatchString(beside(it.script))
 }
 
 // cut reports that a text was cut, or a text in it, or that a part was left out.

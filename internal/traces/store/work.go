@@ -134,21 +134,26 @@ var (
 // first and whatever its limit, those of running tasks before the others. The filter's
 // Tool, Failed and Denied select traces; with a Text, only the calls that have it are there.
 func (s *Store) EachWork(ctx context.Context, f Filter, running []*Trace, visit func(*Work) error) error {
-	return s.eachWork(ctx, f, running, workParts, ``, visit)
+	return s.eachWork(ctx, f, running, workParts, ``, nil, visit)
+}
+
+// EachOther is EachWork with stored tasks alone but for those that known reports, which are not read.
+func (s *Store) EachOther(ctx context.Context, f Filter, known func(*Summary) bool, visit func(*Work) error) error {
+	return s.eachWork(ctx, f, nil, workParts, ``, known, visit)
 }
 
 // EachRequest is EachWork with the requests of stored tasks alone, without their calls,
 // which is quicker.
 func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) error) error {
-	return s.eachWork(ctx, f, nil, requestParts, ` AND role IN (1, 3)`, visit)
+	return s.eachWork(ctx, f, nil, requestParts, ` AND role IN (1, 3)`, nil, visit)
 }
 
 // EachWhole is EachWork with stored tasks alone, with all of their calls and the results.
 func (s *Store) EachWhole(ctx context.Context, f Filter, visit func(*Work) error) error {
-	return s.eachWork(ctx, f, nil, append([]step.Part{step.PartResult, step.PartEvents}, workParts...), ``, visit)
+	return s.eachWork(ctx, f, nil, append([]step.Part{step.PartResult, step.PartEvents}, workParts...), ``, nil, visit)
 }
 
-func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts []step.Part, only string, visit func(*Work) error) error {
+func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts []step.Part, only string, known func(*Summary) bool, visit func(*Work) error) error {
 	whole := slices.Contains(parts, step.PartResult) // not the calls alone that have the text
 	err := s.read(ctx, f, func(q querier) error {
 		tasks, err := f.notStored(ctx, q, running)
@@ -162,6 +167,9 @@ func (s *Store) eachWork(ctx context.Context, f Filter, running []*Trace, parts 
 		}
 		skim := step.NewSkimmer(parts...)
 		return f.inOrder(ctx, q, -1, func(t found) error {
+			if known != nil && known(&t.Summary) {
+				return nil
+			}
 			w := &workReader{Work: Work{Summary: t.Summary}}
 			err := eachMessage(ctx, q, func(id int64, message []byte) error {
 				sp, err := skim.Span(message)
