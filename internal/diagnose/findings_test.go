@@ -165,6 +165,7 @@ func settingFindings(t *testing.T, out *strings.Builder) {
 		{"OTEL_TRACES_EXPORTER=None", "OTEL_EXPORTER_OTLP_ENDPOINT=http://a"},
 		{"OTEL_TRACES_EXPORTER=otlp"},
 		{"OTEL_BSP_SCHEDULE_DELAY=5", "OTEL_TRACES_SAMPLER=always_on"},
+		{"HOOKSPAN_BUDGET_DAY_USD=5", "OTEL_BSP_SCHEDULE_DELAY=5"},
 		{"HOOKSPAN_DISABLED=true"},
 	} {
 		l := newLab(t, out, environ...)

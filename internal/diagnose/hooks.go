@@ -157,7 +157,18 @@ func (e *exam) stripped() {
 // standard names the standard's variables that have no effect on hookspan, or one on an
 // agent that a person may not expect.
 func (e *exam) standard() {
-	if names := e.Setup.Config.Ineffective(); len(names) > 0 {
+	var own, names []string
+	for _, name := range e.Setup.Config.Ineffective() {
+		if strings.HasPrefix(name, "OTEL_") {
+			names = append(names, name)
+		} else {
+			own = append(own, name)
+		}
+	}
+	if len(own) > 0 {
+		e.add(Note, strings.Join(own, ", ")+": no effect in the environment, where a project may have set it", "set it in "+e.EnvFile)
+	}
+	if len(names) > 0 {
 		e.add(Note, strings.Join(names, ", ")+": no effect on hookspan, which sends every run from its log of events",
 			"where they are meant for another program, there is nothing to do; limits for otlp belong in "+e.EnvFile+", and sampling in a Collector")
 	}

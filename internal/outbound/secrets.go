@@ -57,7 +57,10 @@ func NewSecrets(u *url.URL, headers map[string]string) *Secrets {
 		add(password, u.User.String(), pair, base64.StdEncoding.EncodeToString([]byte(pair)))
 	}
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
-		_, raw, _ := strings.Cut(part, "=")
+		name, raw, ok := strings.Cut(part, "=")
+		if !ok { // it is a value without a name
+			raw = name
+		}
 		add(raw)
 		if v, err := url.QueryUnescape(raw); err == nil {
 			add(v)

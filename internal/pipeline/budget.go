@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +108,11 @@ func (p *Pipeline) sendUsed(ctx context.Context, pass deliver.Pass, used []budge
 func (p *Pipeline) post(ctx context.Context, f budget.Figure) error {
 	cfg, u := p.setup.Config, p.setup.Config.Webhook()
 	f.Text, f.Sent = "hookspan: budget "+f.Level+": "+f.Text+", since "+f.From.Format("2006-01-02 15:04"), ""
-	secrets := outbound.NewSecrets(u, map[string]string{"path": u.Path}) // where services have their credential
+	parts := map[string]string{"path": u.Path} // where services have their credential
+	for part := range strings.SplitSeq(u.EscapedPath(), "/") {
+		parts[part], _ = url.PathUnescape(part)
+	}
+	secrets := outbound.NewSecrets(u, parts)
 	message := rawjson.Clean(rawjson.Encode(f), configured.Always(cfg).String)
 	req := &http.Request{Method: http.MethodPost, URL: u, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(message)), ContentLength: int64(len(message))}
 	answer, err := outbound.New(outbound.Options{Timeout: webhookTime, Once: true, Secrets: secrets, AnyUser: cfg.AllowOtherUsers}).Do(req.WithContext(ctx))

@@ -194,6 +194,17 @@ func TestMessageIsSentAgainUntilItIsTaken(t *testing.T) {
 	}
 }
 
+// TestEchoOfTheAddressIsRemoved has a webhook that repeats short parts of its address, of which each may be a credential.
+func TestEchoOfTheAddressIsRemoved(t *testing.T) {
+	server := newHookServer(t)
+	server.Script(faultserver.Answer{Status: 404, Body: []byte("no s3kretA, s3k/etB, s3k%2FetB or s3kretC")})
+	s, log, _ := budgeted(t, "HOOKSPAN_BUDGET_DAY_USD=5", "HOOKSPAN_BUDGET_WEBHOOK="+server.Base()+"/h/s3kretA/s3k%2FetB?s3kretC")
+	deliverCost(t.Context(), t, s, "a", 6)
+	if want := "404 Not Found no ****, ****, **** or ****"; !strings.Contains(log.String(), want) {
+		t.Errorf("log %s, want %s", log, want)
+	}
+}
+
 // TestKillAfterTheAnswerRepeatsTheMessage restores the file that was there while the message was answered.
 func TestKillAfterTheAnswerRepeatsTheMessage(t *testing.T) {
 	server := newHookServer(t)
