@@ -64,7 +64,7 @@ func (s *session) cacheExpired() (out []view.Finding) {
 		t := &p.work.Summary
 		out = append(out, view.Finding{
 			Kind: Kinds[cacheExpired].Name, Do: Kinds[cacheExpired].Do, Trace: t.TraceID, Session: t.Session, Host: t.Host, Directory: t.Directory,
-			Started: p.r.Started, Spans: []string{p.before.Span, p.r.Span}, Subject: p.r.Model, Usage: is,
+			Started: p.r.Started, Spans: []string{p.r.Span, p.before.Span}, Subject: p.r.Model, Usage: is,
 			What: fmt.Sprintf("%s tokens were sent anew after a pause of %s: the cache lasts %d min", view.Tokens(anew), view.Duration(p.pause()), int(lasts.Minutes())),
 		})
 	}

@@ -3,9 +3,11 @@ package findings
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"testing"
 	"time"
+
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap"
@@ -137,13 +139,20 @@ func TestPlantedFindings(t *testing.T) {
 	}
 }
 
-// TestFindingsOfASessionSpanItsTasks has a finding in the task of the second read.
+// TestFindingsOfASessionSpanItsTasks has findings in the task of the second read and request, of which the first span is.
 func TestFindingsOfASessionSpanItsTasks(t *testing.T) {
-	first, second := newTask(0, day), newTask(1, day.Add(time.Minute))
+	first, second := newTask(0, day), newTask(1, day.Add(time.Hour))
 	first.read("a.go", text)
+	first.request(claude, 30_000, 25_000, 5_000)
+	second.request(claude, 31_000, 0, 31_000)
 	second.read("a.go", text)
 	found := Of(works(first, second))
-	if len(found) != 1 || found[0].Trace != second.TraceID || strings.Join(kinds(found), "") != "read-again 2" {
-		t.Errorf("got %+v", found)
+	if len(found) != 2 {
+		t.Fatalf("got %+v", found)
+	}
+	for i, kind := range []string{"read-again", "cache-expired"} {
+		if f := found[i]; f.Kind != kind || f.Trace != second.TraceID || len(f.Spans) != 2 || !slices.ContainsFunc(second.spans, func(sp *tracepb.Span) bool { return otlp.SpanID(sp) == f.Spans[0] }) {
+			t.Errorf("got %+v", f)
+		}
 	}
 }

@@ -20,7 +20,7 @@ type Finding struct {
 	Host      string    `json:"host,omitempty"`
 	Directory string    `json:"workingDirectory,omitempty"`
 	Started   time.Time `json:"started,omitzero"`
-	// Spans are those that prove it. They are of one session.
+	// Spans are those that prove it, of one session: the first is of Trace, what was before it comes last.
 	Spans []string `json:"spanIds"`
 	// Subject is what findings of two periods have in common, beside the kind and the folder.
 	Subject string `json:"subject"`
