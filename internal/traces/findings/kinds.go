@@ -21,35 +21,45 @@ type Kind struct {
 
 // Kinds are all kinds, in the order in which they are shown.
 var Kinds = [...]Kind{
-	{"failed-again", "The same agent made a call with the same arguments that failed again with the same failure, and nothing had changed: since the " +
-		"call before, no agent of the session edited a file, ran a command that does more than read, or called a tool that may change " +
-		"something, and there was no prompt, no denied call and no compaction. Times and addresses do not count in a failure, nor does " +
-		"a description in the arguments. Never found: commands that ask a server, wait or install, failures that may pass (timeouts, " +
-		"locks, refused connections) or of which only an exit code is recorded, tools of MCP servers and ones that name no file, " +
-		"Codex's commands, whose folder is not recorded, arguments that were cut, and what follows a command in the background.",
-		"Have the agent change something, or ask, before it makes the same call again."},
-	{"read-again", "The same agent read the same lines of the same file again and got an equal, whole result, or the answer that the file is " +
-		"unchanged, in the same context: since the read before there was no compaction, the context did not become a tenth shorter, and " +
-		"there was no edit of a file of that name, no prompt or command that names the file, unless that command only reads, no formatter, " +
-		"code generator, installation or change of the checkout, and no MCP server's tool. Never found: logs and other " +
-		"files that are polled, results that were cut, and what another agent read.",
-		"Have the agent use what it has read: it is still in its context."},
-	{"read-after-compaction", "After a compaction the lead agent read the same lines of files that it had read before it, and as far as the results were " +
-		"recorded they are equal. Files that may have changed since are left out, as for read-again, and all if the context had 20,000 " +
-		"tokens and no request after the compaction was a tenth smaller.",
-		"Compact between two steps of the work, not within one, or start a session for the next step."},
-	{"cache-expired", "A request of a Claude model sent at least 2,000 tokens anew that were in the agent's request before, less than half of which " +
-		"came from the cache, and the pause since the end of that request was longer than the cache lasts: an hour if the agent's files " +
-		"say so or a request of the agent got half of the one before from the cache after more than five minutes, else five minutes. " +
-		"Never found: after a compaction, another model, a session's new start, if the input became shorter, or if half of the request " +
-		"before was in no cache.",
-		"Continue before the cache expires, or begin a new session for what needs little of the old one."},
-	{"not-checked", "A task ended, completed, after edits of files that the project's check did not follow. The check is a command that tests " +
-		"or lints, and that ran after edits of files with the same ending in at least five of the folder's last hundred tasks with edits, " +
-		"in half of those that edited such files and in six of their newest ten. Never found: if any command but reading ones and such as " +
-		"git add or go build, or a hook, ran or was denied after the edits, for documents and files outside the folder, if a prompt wants " +
-		"nothing run, or where the record is not complete.",
-		"Run the check before you use the work."},
+	{
+		"failed-again", "The same agent made a call with the same arguments that failed again with the same failure, and nothing had changed: since the " +
+			"call before, no agent of the session edited a file, ran a command that does more than read, or called a tool that may change " +
+			"something, and there was no prompt, no denied call and no compaction. Times and addresses do not count in a failure, nor does " +
+			"a description in the arguments. Never found: commands that ask a server, wait or install, failures that may pass (timeouts, " +
+			"locks, refused connections) or of which only an exit code is recorded, tools of MCP servers and ones that name no file, " +
+			"Codex's commands, whose folder is not recorded, arguments that were cut, and what follows a command in the background.",
+		"Have the agent change something, or ask, before it makes the same call again.",
+	},
+	{
+		"read-again", "The same agent read the same lines of the same file again and got an equal, whole result, or the answer that the file is " +
+			"unchanged, in the same context: since the read before there was no compaction, the context did not become a tenth shorter, and " +
+			"there was no edit of a file of that name, no prompt or command that names the file, unless that command only reads, no formatter, " +
+			"code generator, installation or change of the checkout, and no MCP server's tool. Never found: logs and other " +
+			"files that are polled, results that were cut, and what another agent read.",
+		"Have the agent use what it has read: it is still in its context.",
+	},
+	{
+		"read-after-compaction", "After a compaction the lead agent read the same lines of files that it had read before it, and as far as the results were " +
+			"recorded they are equal. Files that may have changed since are left out, as for read-again, and all if the context had 20,000 " +
+			"tokens and no request after the compaction was a tenth smaller.",
+		"Compact between two steps of the work, not within one, or start a session for the next step.",
+	},
+	{
+		"cache-expired", "A request of a Claude model sent at least 2,000 tokens anew that were in the agent's request before, less than half of which " +
+			"came from the cache, and the pause since the end of that request was longer than the cache lasts: an hour if the agent's files " +
+			"say so or a request of the agent got half of the one before from the cache after more than five minutes, else five minutes. " +
+			"Never found: after a compaction, another model, a session's new start, if the input became shorter, or if half of the request " +
+			"before was in no cache.",
+		"Continue before the cache expires, or begin a new session for what needs little of the old one.",
+	},
+	{
+		"not-checked", "A task ended, completed, after edits of files that the project's check did not follow. The check is a command that tests " +
+			"or lints, and that ran after edits of files with the same ending in at least five of the folder's last hundred tasks with edits, " +
+			"in half of those that edited such files and in six of their newest ten. Never found: if any command but reading ones and such as " +
+			"git add or go build, or a hook, ran or was denied after the edits, for documents and files outside the folder, if a prompt wants " +
+			"nothing run, or where the record is not complete.",
+		"Run the check before you use the work.",
+	},
 }
 
 // The kinds' places in Kinds.
