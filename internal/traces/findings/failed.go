@@ -42,7 +42,7 @@ func (s *session) failure(it *item) string {
 		return ""
 	case c.Command == "" && len(view.NewArguments(c.Tool, c.Arguments).Files()) == 0:
 		return "" // of another tool it is not known on what its end depends
-	case passing.MatchString(it.script):
+	case passing.MatchString(it.script), shortened(c.Error):
 		return ""
 	}
 	for _, part := range commands(it.script) {

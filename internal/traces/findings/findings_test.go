@@ -190,6 +190,11 @@ func TestFindings(t *testing.T) {
 			t.bash("make e2e", "!Error: connect ECONNREFUSED 127.0.0.1:80")
 		}, ""},
 		{"arguments that were cut", func(t *task) { t.bash("go test ./very/long…", failure); t.bash("go test ./very/long…", failure) }, ""},
+		{"a failure that was cut", func(t *task) { t.bash("go test ./...", failure+"…"); t.bash("go test ./...", failure+"…") }, ""},
+		{"a failure that the tool has cut", func(t *task) {
+			t.bash("go test ./...", failure+"\n\n... [212 lines truncated] ...\nFAIL")
+			t.bash("go test ./...", failure+"\n\n... [212 lines truncated] ...\nFAIL")
+		}, ""},
 		{"a server in the background", func(t *task) {
 			t.bash("npm start &", "")
 			t.bash("go test ./...", failure)

@@ -27,7 +27,7 @@ var Kinds = [...]Kind{
 			"something, and there was no prompt, no denied call and no compaction. Times and addresses do not count in a failure, nor does " +
 			"a description in the arguments. Never found: commands that ask a server, wait or install, failures that may pass (timeouts, " +
 			"locks, refused connections) or of which only an exit code is recorded, tools of MCP servers and ones that name no file, " +
-			"Codex's commands, whose folder is not recorded, arguments that were cut, and what follows a command in the background.",
+			"Codex's commands, whose folder is not recorded, arguments and failures that were cut, and what follows a command in the background.",
 		"Have the agent change something, or ask, before it makes the same call again.",
 	},
 	{

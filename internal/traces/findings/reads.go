@@ -16,9 +16,9 @@ import (
 var (
 	// unchanged is what an agent answers in place of a file that it has read.
 	unchanged = regexp.MustCompile(`(?i)^\W*file (is |has been )?(unchanged|not (been )?(changed|modified)) since`)
-	// missing begins what is returned in place of a file, shortened is in what a tool has cut.
-	missing   = regexp.MustCompile(`(?i)^\W*(error\b|no such file|file (does not exist|not found)|cannot |could not |failed )`)
-	shortened = regexp.MustCompile(`(?i)\btruncated\b|\b(lines|characters|bytes|chars) (omitted|more|remaining|not shown)|output (was )?cut`)
+	// missing begins what is returned in place of a file, left is in what a tool has cut.
+	missing = regexp.MustCompile(`(?i)^\W*(error\b|no such file|file (does not exist|not found)|cannot |could not |failed )`)
+	left    = regexp.MustCompile(`(?i)\btruncated\b|\b(lines|characters|bytes|chars) (omitted|more|remaining|not shown)|output (was )?cut`)
 	// polled are files that are read to see whether they have grown.
 	polled = regexp.MustCompile(`(?i)\.(log|out|output|pid|lock|jsonl|tmp|status)$|^/(proc|sys|dev)/|/tasks/|^-?$|[/\\]$`)
 	// sweeping are commands that may change many files.
@@ -127,7 +127,7 @@ func (r *reader) read(it *item) {
 	case past:
 		r.after, r.files = append(r.after, c), append(r.files, termtext.Line(view.Relative(file, c.Directory)))
 		known.calls, known.compactions = []*store.Call{c}, r.compactions
-	case stub || !cut(result) && !shortened.MatchString(result):
+	case stub || !shortened(result):
 		known.calls = append(known.calls, c)
 	default:
 		known.calls = []*store.Call{c}

@@ -113,6 +113,9 @@ func cut(text string) bool {
 	return strings.HasSuffix(text, "…") || strings.Contains(text, `…"`)
 }
 
+// shortened reports that a result or a failure was cut, here or by the tool.
+func shortened(text string) bool { return cut(text) || left.MatchString(text) }
+
 // comments are arguments that only say why a call is made.
 var comments = []string{"description", "task_progress", "explanation", "justification", "requires_approval"}
 
