@@ -17,6 +17,7 @@ import (
 
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
 )
@@ -79,7 +80,7 @@ func Look(ctx context.Context, s *store.Store, cfg *config.Config, limits view.L
 		}
 		f.Text += fmt.Sprintf(" (%d %%)", int(share))
 		if len(f.Unpriced) > 0 {
-			f.Text += ", no price for " + strings.Join(f.Unpriced, ", ")
+			f.Text += ", no price for " + termtext.Line(strings.Join(f.Unpriced, ", "))
 		}
 	}
 	slices.SortFunc(out, func(x, y Figure) int {

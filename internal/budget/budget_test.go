@@ -15,6 +15,7 @@ import (
 	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/testkit/daytest"
 	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 	"github.com/hookspan/hookspan/internal/testkit/tracetest"
@@ -113,6 +114,9 @@ func TestFiguresOfPeriods(t *testing.T) {
 			task(t, s, "a", at("2026-03-04 09:00"), "m", usd(4)...)
 			task(t, s, "b", at("2026-03-04 09:00"), "new-9", usd(0)[:4]...)
 		}, []string{"warn day $4.00 of $5.00 (80 %), no price for new-9", "reached day 2.0k of 2.0k tokens (100 %)", "week $4.00 of $20.00 (20 %), no price for new-9", "week 2.0k of 1.0M tokens (0 %)"}},
+		"a model that is named by its agent's files": {dear, "2026-03-04 12:00", func(s *store.Store) {
+			task(t, s, "a", at("2026-03-04 09:00"), "new\x1b]0;x\a\n9", usd(0)[:4]...)
+		}, []string{"day $0.00 of $5.00 (0 %), no price for " + termtext.Line("new\x1b]0;x\a\n9")}},
 		"an import counts by its own day": {dear, "2026-03-04 12:00", func(s *store.Store) { task(t, s, "a", at("2026-02-27 09:00"), "m", usd(100)...) }, []string{"day $0.00 of $5.00 (0 %)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
