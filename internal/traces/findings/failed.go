@@ -3,6 +3,7 @@ package findings
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,6 +23,9 @@ var (
 	// passing are failures that may pass by themselves.
 	passing = regexp.MustCompile(`(?i)time[ds]?[ -]?out|\bconnect(ion|ing)?\b|\bECONN|ETIMEDOUT|EAI_AGAIN|\bENOTFOUND|EADDRINUSE|\bnetwork|unreachable|temporar|try again|\bretry(ing)?\b|rate.?limit|too many requests|(status|http|code)\W{0,3}(429|5\d\d)\b|unavailable|overloaded|in progress|not (yet )?(ready|healthy|running|started)|waiting for|\bbusy\b|\.lock\b|\block(ed)?\b|already in use|bad gateway|no space|resolve host|\bdns\b|\bkilled\b|\bsignal\b|interrupt|cancel|quota|out of memory|\bflak[ey]`)
 )
+
+// wantsRead is in failures of edits for which the file must be read again.
+var wantsRead = regexp.MustCompile(`(?i)\b(not been read|modified since|changed since|read (it|the file) (first|again))\b`)
 
 // askers are programs whose end depends on more than the files: they ask servers, wait or install.
 var askers = strings.Fields(`sleep wait watch until while for retry timeout curl wget http https nc netcat telnet ping ssh scp rsync gh glab kubectl helm docker
@@ -101,6 +105,13 @@ func (s *session) failedAgain() (out []view.Finding) {
 		changes := !s.harmless(it)
 		if changes {
 			changed(key)
+		}
+		if file, _ := readOf(it); file != "" && it.script == "" { // a command does not count for the tool
+			for key, r := range open {
+				if wantsRead.MatchString(r.calls[0].Error) && strings.Contains(r.calls[0].Arguments, path.Base(file)) {
+					end(key)
+				}
+			}
 		}
 		r := open[key]
 		switch {

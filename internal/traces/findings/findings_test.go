@@ -167,6 +167,18 @@ func TestFindings(t *testing.T) {
 				t.call("Edit", map[string]string{"file_path": "a.go", "old_string": "x", "new_string": "y"}, "!String to replace not found in file.")
 			}
 		}, "failed-again 2"},
+		{"an edit that wants a read, which came", func(t *task) {
+			for range 2 {
+				t.call("Edit", map[string]string{"file_path": "a.go", "old_string": "x", "new_string": "y"}, "!File has not been read yet. Read it first before writing to it.")
+				t.read("a.go", "")
+			}
+		}, ""},
+		{"an edit that wants a read of another file", func(t *task) {
+			for range 2 {
+				t.call("Edit", map[string]string{"file_path": "a.go", "old_string": "x", "new_string": "y"}, "!File has been modified since read, either by the user or by a linter.")
+				t.read("b.go", "")
+			}
+		}, "failed-again 2"},
 		{"an edit between", func(t *task) { t.bash("go test ./...", failure); t.edit("a.go"); t.bash("go test ./...", failure) }, ""},
 		{"a command between that may write", func(t *task) {
 			t.bash("go test ./...", failure)

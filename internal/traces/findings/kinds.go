@@ -24,10 +24,11 @@ var Kinds = [...]Kind{
 	{
 		"failed-again", "The same agent made a call with the same arguments that failed again with the same failure, and nothing had changed: since the " +
 			"call before, no agent of the session edited a file, ran a command that does more than read, or called a tool that may change " +
-			"something, and there was no prompt, no denied call and no compaction. Times and addresses do not count in a failure, nor does " +
-			"a description in the arguments. Never found: commands that ask a server, wait or install, failures that may pass (timeouts, " +
-			"locks, refused connections) or of which only an exit code is recorded, tools of MCP servers and ones that name no file, " +
-			"Codex's commands, whose folder is not recorded, arguments and failures that were cut, and what follows a command in the background.",
+			"something, and there was no prompt, no denied call, no compaction, and no read by a tool for which the failure of an edit asks. " +
+			"Times and addresses do not count in a failure, nor does a description in the arguments. Never found: commands that ask a " +
+			"server, wait or install, failures that may pass (timeouts, locks, refused connections) or of which only an exit code is " +
+			"recorded, tools of MCP servers and ones that name no file, Codex's commands, whose folder is not recorded, arguments and " +
+			"failures that were cut, and what follows a command in the background.",
 		"Have the agent change something, or ask, before it makes the same call again.",
 	},
 	{
