@@ -95,6 +95,23 @@ func TestPeriodThatEndedIsSentIfItWasLookedAt(t *testing.T) {
 	s.want("day_usd warn")
 }
 
+// TestClockThatIsSetBackRepeatsNothing has the day before again, and then the day.
+func TestClockThatIsSetBackRepeatsNothing(t *testing.T) {
+	s := newSender(t)
+	s.send(false, used("day_usd", "reached", 0))
+	s.want("day_usd reached")
+	s.now = s.now.AddDate(0, 0, -1)
+	s.send(false, used("day_usd", "warn", 1))
+	s.want("day_usd warn") // of a day that was not looked at while it lasted
+	for range 2 {
+		s.now = now
+		s.send(false, used("day_usd", "reached", 0), used("day_usd", "warn", 1))
+		s.now = s.now.AddDate(0, 0, -1)
+		s.send(false, used("day_usd", "warn", 1))
+	}
+	s.want()
+}
+
 func TestRefusedMessagesComeAgain(t *testing.T) {
 	s := newSender(t)
 	down := errors.New("down")
