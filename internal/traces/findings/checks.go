@@ -174,7 +174,7 @@ func (e *Edited) Unchecked(others []Edited) (f view.Finding, ok bool) {
 			files = append(files, termtext.Line(view.Relative(file, it.call.Directory)))
 		}
 	}
-	names := strings.Join(slices.Compact(slices.Sorted(slices.Values(files))), ", ")
+	_, names := named(files)
 	f = new(session).finding(notChecked, 0, check, fmt.Sprintf("%s did not run after %s of %s; it did in %d of %d earlier tasks with such edits",
 		check, termtext.Plural(len(last), "edit"), names, best, of), calls...)
 	f.Directory = e.Directory

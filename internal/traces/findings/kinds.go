@@ -2,6 +2,7 @@ package findings
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -101,6 +102,20 @@ func (s *session) finding(kind, extra int, subject, what string, calls ...*store
 		f.Usage = f.Usage.Add(r.Usage)
 	}
 	return f
+}
+
+// mostNamed is how many files a finding names.
+const mostNamed = 5
+
+// named counts files, each once, and names the first of them.
+func named(files []string) (n int, names string) {
+	slices.Sort(files)
+	files = slices.Compact(files)
+	names = strings.Join(files[:min(len(files), mostNamed)], ", ")
+	if len(files) > mostNamed {
+		names += fmt.Sprintf(" and %d more", len(files)-mostNamed)
+	}
+	return len(files), names
 }
 
 // session is what rules look at: the calls, requests and marks of a session in the order of time.

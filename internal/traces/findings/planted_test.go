@@ -156,3 +156,21 @@ func TestFindingsOfASessionSpanItsTasks(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesAreNamedOnce has more files than are named, one of which is read in two parts.
+func TestFilesAreNamedOnce(t *testing.T) {
+	task := newTask(0, day)
+	for range 2 {
+		task.read("a.go", text)
+		for i := range 7 {
+			task.call("Read", map[string]any{"file_path": fmt.Sprintf("b%d.go", i/2), "offset": i}, text)
+		}
+		task.read("c.go", text)
+		task.mark(otelmap.EventCompaction)
+	}
+	found := Of(works(task))
+	const want = "6 files read again after a compaction: a.go, b0.go, b1.go, b2.go, b3.go and 1 more"
+	if len(found) != 1 || found[0].What != want || found[0].Subject != "" || len(found[0].Spans) != 9 {
+		t.Errorf("got %+v, want %s", found, want)
+	}
+}

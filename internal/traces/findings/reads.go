@@ -180,8 +180,8 @@ func (r *reader) changed(may func(file string) bool) {
 // compacted ends a context. That of a subagent is not known any more.
 func (r *reader) compacted() {
 	if len(r.after) > 0 {
-		names := strings.Join(r.files, ", ")
-		r.out = append(r.out, r.session.finding(afterCompaction, 0, names, fmt.Sprintf("%s read again after a compaction: %s", termtext.Plural(len(r.after), "file"), names), r.after...))
+		n, names := named(r.files)
+		r.out = append(r.out, r.session.finding(afterCompaction, 0, "", fmt.Sprintf("%s read again after a compaction: %s", termtext.Plural(n, "file"), names), r.after...))
 	}
 	r.after, r.files = nil, nil
 	r.compactions, r.unproved, r.before = r.compactions+1, true, 0
