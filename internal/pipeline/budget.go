@@ -118,8 +118,8 @@ func (p *Pipeline) post(ctx context.Context, f budget.Figure) error {
 	answer, err := outbound.New(outbound.Options{Timeout: webhookTime, Once: true, Secrets: secrets, AnyUser: cfg.AllowOtherUsers}).Do(req.WithContext(ctx))
 	if err == nil && (answer.Status < 200 || answer.Status > 299) {
 		after, _ := outbound.RetryAfter(answer.Header, time.Now())
-		said := outbound.Line(fmt.Sprintf("%d %s %s", answer.Status, http.StatusText(answer.Status), answer.Body), 200)
-		err = &deliver.Error{Err: errors.New(secrets.Clean(said)), After: after, Denied: outbound.OfSender(answer.Status)}
+		said := secrets.Clean(fmt.Sprintf("%d %s %s", answer.Status, http.StatusText(answer.Status), answer.Body))
+		err = &deliver.Error{Err: errors.New(outbound.Line(said, 200)), After: after, Denied: outbound.OfSender(answer.Status)}
 	}
 	if err == nil || ctx.Err() == nil {
 		p.Deliverer.Answered(config.DestinationBudget, err)

@@ -205,6 +205,17 @@ func TestEchoOfTheAddressIsRemoved(t *testing.T) {
 	}
 }
 
+// TestSecretThatIsCutIsRemoved has the end of what is said within the credential.
+func TestSecretThatIsCutIsRemoved(t *testing.T) {
+	server := newHookServer(t)
+	server.Script(faultserver.Answer{Status: 404, Body: []byte(strings.Repeat("x", 178) + " " + webhookKey)})
+	s, log, _ := budgeted(t, "HOOKSPAN_BUDGET_DAY_USD=5", "HOOKSPAN_BUDGET_WEBHOOK="+server.Base()+"/services/"+webhookKey)
+	deliverCost(t.Context(), t, s, "a", 6)
+	if strings.Contains(log.String(), webhookKey[:4]) || !strings.Contains(log.String(), "x ****") {
+		t.Errorf("log %s", log)
+	}
+}
+
 // TestKillAfterTheAnswerRepeatsTheMessage restores the file that was there while the message was answered.
 func TestKillAfterTheAnswerRepeatsTheMessage(t *testing.T) {
 	server := newHookServer(t)
