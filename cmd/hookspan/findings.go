@@ -70,9 +70,9 @@ type findingsJSON struct {
 	Gone []view.Finding `json:"gone,omitempty"`
 }
 
-func (f *filterFlags) findings(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
-	a := f.app
-	if err := f.ended(filter); err != nil {
+func (ff *filterFlags) findings(ctx context.Context, p *pipeline.Pipeline, filter store.Filter) error {
+	a := ff.app
+	if err := ff.ended(filter); err != nil {
 		return err
 	}
 	limit := filter.Limit
@@ -88,7 +88,7 @@ func (f *filterFlags) findings(ctx context.Context, p *pipeline.Pipeline, filter
 			shown = append(shown, one)
 		}
 	}
-	if f.asJSON {
+	if ff.asJSON {
 		return a.printJSON(findingsJSON{found.Tasks, shown, found.Gone})
 	}
 	if len(shown) < len(found.Findings) {
