@@ -321,7 +321,7 @@ func TestFindings(t *testing.T) {
 	} {
 		task := newTask(0, day)
 		c.do(task)
-		if got := strings.Join(kinds(Of(works(task))), ", "); got != c.want {
+		if got := strings.Join(kinds(newSession(works(task)).found()), ", "); got != c.want {
 			t.Errorf("%s: found %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -344,7 +344,7 @@ func TestCostIsThatOfRequestsForTheFindingAlone(t *testing.T) {
 			parts = append(parts, `{"type":"tool_call","id":"`+id+`"}`)
 		}
 		r.Attributes = append(r.Attributes, otlp.String(otelmap.KeyOutputMessages, `[{"role":"assistant","parts":[`+strings.Join(parts, ",")+`]}]`))
-		found := Of(works(task))
+		found := newSession(works(task)).found()
 		if len(found) != 1 || found[0].Took != time.Second || (found[0].Usage == nil) != several {
 			t.Errorf("with several calls %t: %+v", several, found)
 		}

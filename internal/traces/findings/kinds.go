@@ -144,6 +144,7 @@ type item struct {
 // restart is the mark of a conversation that begins anew, without what was before.
 const restart = "restart"
 
+// newSession takes the tasks of a session in the order of time, with all calls and results.
 func newSession(works []*store.Work) *session {
 	s := &session{works: works, requests: make(map[string]*store.Request), started: make(map[string]bool)}
 	for _, w := range works {
@@ -176,10 +177,7 @@ func newSession(works []*store.Work) *session {
 	return s
 }
 
-// Of returns the findings of a session, whose tasks are given in the order of time, with all calls
-// and results. Those of notChecked are Edited.Unchecked.
-func Of(works []*store.Work) []view.Finding { return newSession(works).found() }
-
+// found returns the findings of a session. Those of notChecked are Edited.Unchecked.
 func (s *session) found() []view.Finding {
 	found := slices.Concat(s.failedAgain(), s.readAgain(), s.cacheExpired())
 	sortFindings(found)

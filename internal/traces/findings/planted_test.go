@@ -118,7 +118,7 @@ func TestPlantedFindings(t *testing.T) {
 			d.looks()
 			plant(d)
 			w := d.work()
-			all := Of(works(d.task))
+			all := newSession(works(d.task)).found()
 			if e := EditedBy(w); len(e.Last) > 0 {
 				if f, ok := e.Unchecked(others); ok {
 					all = append(all, f)
@@ -146,7 +146,7 @@ func TestFindingsOfASessionSpanItsTasks(t *testing.T) {
 	first.request(claude, 30_000, 25_000, 5_000)
 	second.request(claude, 31_000, 0, 31_000)
 	second.read("a.go", text)
-	found := Of(works(first, second))
+	found := newSession(works(first, second)).found()
 	if len(found) != 2 {
 		t.Fatalf("got %+v", found)
 	}
@@ -168,7 +168,7 @@ func TestFilesAreNamedOnce(t *testing.T) {
 		task.read("c.go", text)
 		task.mark(otelmap.EventCompaction)
 	}
-	found := Of(works(task))
+	found := newSession(works(task)).found()
 	const want = "6 files read again after a compaction: a.go, b0.go, b1.go, b2.go, b3.go and 1 more"
 	if len(found) != 1 || found[0].What != want || found[0].Subject != "" || len(found[0].Spans) != 9 {
 		t.Errorf("got %+v, want %s", found, want)
