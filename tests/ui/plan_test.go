@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,6 +66,26 @@ func TestPlanIsALineOverTheWindows(t *testing.T) {
 	}
 	if n := eval[int](b, `document.querySelectorAll(".plan rect").length`); n != len(want) {
 		t.Errorf("there are %d windows, want %d", n, len(want))
+	}
+	b.faultless(s)
+}
+
+// TestBudgetsAreAboveTheCosts has the lines that hookspan status prints on the page, too.
+func TestBudgetsAreAboveTheCosts(t *testing.T) {
+	m := newMachine(t)
+	file := filepath.Join(m.home, ".config", "hookspan", "hookspan.env")
+	err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("HOOKSPAN_BUDGET_DAY_USD=1\nHOOKSPAN_BUDGET_WEEK_TOKENS=1000\n"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, b := m.page(), open(t)
+	b.enter(s)
+	b.run(chromedp.Navigate(s.base + "/cost"))
+	b.wait(`document.querySelector(".sum")`)
+	for _, want := range []string{"day $", "week "} {
+		if n := eval[int](b, fmt.Sprintf(`[...document.querySelectorAll("p.note")].filter((e) => e.innerText.includes(" of ") && e.innerText.includes(%q)).length`, want)); n != 1 {
+			t.Errorf("%d lines have %q, want one", n, want)
+		}
 	}
 	b.faultless(s)
 }
