@@ -13,8 +13,8 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/scenario"
 )
 
-// TestReachedBudgetIsToldUntilTheWebhookTakesIt has two answers that cost more than the day's budget, and a webhook
-// that refuses twice: the delivery of the hooks, or the first by hand. Then it is told no more.
+// TestReachedBudgetIsToldUntilTheWebhookTakesIt has two answers that cost more than the day's budget. The
+// webhook refuses the first two messages and takes the third. No further message is sent.
 func TestReachedBudgetIsToldUntilTheWebhookTakesIt(t *testing.T) {
 	t.Parallel()
 	cache, bin := claudecli.Agent.Programs(t)

@@ -327,8 +327,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestCostIsThatOfRequestsForTheFindingAlone has a repeated call with a request of its own, and one
-// whose request asked for another call, too.
+// TestCostIsThatOfRequestsForTheFindingAlone repeats a call. A request that asked for this call
+// alone counts; one that asked for another call, too, does not.
 func TestCostIsThatOfRequestsForTheFindingAlone(t *testing.T) {
 	for _, several := range []bool{false, true} {
 		task := newTask(0, day)

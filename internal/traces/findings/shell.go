@@ -77,7 +77,7 @@ func onlyReads(script string) bool {
 func (s *session) harmless(it *item) bool {
 	switch c := it.call; {
 	case c.Status == otelmap.EndDenied:
-		return false // by which somebody said something
+		return false // the agent was told why
 	case c.Own(), s.started[c.Span]:
 		return true
 	case c.Command != "":
