@@ -61,8 +61,10 @@ func (c *gitCall) place(cwd, input string) {
 	var found [][]int
 	cds := 0
 	if elsewhere(text) {
-		found = goes().FindAllStringSubmatchIndex(text, maxDirs)
+		found = goes().FindAllStringSubmatchIndex(text, maxDirs+1)
 	}
+	more := len(found) > maxDirs
+	found = found[:min(len(found), maxDirs)]
 	for _, m := range found {
 		dir := strings.Trim(text[m[4]:m[5]], `"'`)
 		if strings.ContainsAny(dir, "$`%*?~") || dir == "-" {
@@ -88,7 +90,7 @@ func (c *gitCall) place(cwd, input string) {
 			return
 		}
 	}
-	if len(text) < maxCommand && !elsewhere(rest) {
+	if len(text) < maxCommand && !more && !elsewhere(rest) {
 		c.call.Command, c.dirs = text, c.dirs[len(c.dirs)-1:]
 	}
 }
