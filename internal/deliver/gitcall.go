@@ -67,7 +67,8 @@ func (c *gitCall) place(cwd, input string) {
 	found = found[:min(len(found), maxDirs)]
 	for _, m := range found {
 		dir := strings.Trim(text[m[4]:m[5]], `"'`)
-		if strings.ContainsAny(dir, "$`%*?~") || dir == "-" {
+		pieces := m[5] < len(text) && !strings.ContainsRune(" \t\r\n;&|)", rune(text[m[5]])) || strings.HasSuffix(dir, "\\")
+		if strings.ContainsAny(dir, "$`%*?~") || dir == "-" || pieces {
 			return // only the shell knows
 		}
 		c.dirs = append(c.dirs, inFolder(cwd, dir))

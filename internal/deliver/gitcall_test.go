@@ -16,3 +16,16 @@ func TestFoldersBeyondTheLimitCount(t *testing.T) {
 		}
 	}
 }
+
+// TestFoldersInPiecesAreNotKnown has folders of which only a part is quoted.
+func TestFoldersInPiecesAreNotKnown(t *testing.T) {
+	for _, dir := range []string{`'/a'/b`, `/a'/b'`, `/a\\ b`} {
+		for _, command := range []string{"git -C " + dir + " commit -m x", "cd " + dir + " && git commit -m x"} {
+			var c gitCall
+			c.place("/w", `{"command":"`+command+`"}`)
+			if c.call.Command != "" {
+				t.Errorf("%s: the command is said to work in %q only", command, c.dirs)
+			}
+		}
+	}
+}
