@@ -461,3 +461,23 @@ func TestTryMetricsSendsATest(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestAClockSetBackKeepsTheInterval has tasks that end while the clock is behind the newest report.
+func TestAClockSetBackKeepsTheInterval(t *testing.T) {
+	r := newReceiver(t)
+	s := measured(t, r, "OTEL_METRIC_EXPORT_INTERVAL=60000")
+	if err := os.MkdirAll(s.Config.SpoolDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	s.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
+	s.Sleep = func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }
+	sweepOne(t, s)
+	now = now.Add(-time.Hour)
+	sweepOne(t, s)
+	back := now
+	sweepOne(t, s)
+	if len(r.requests) != 3 || now.Sub(back) < 50*time.Second {
+		t.Errorf("%d requests, the last after %v, want it after the interval", len(r.requests), now.Sub(back))
+	}
+}
