@@ -94,8 +94,10 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 // metricsLock is the file that the process that sends metrics locks, written when one has.
 func (s *Setup) metricsLock() string { return filepath.Join(s.Config.StateDir, "metrics.lock") }
 
-// sendLater sends what is due in a time, unless another process waits for that.
+// sendLater sends what is due in a time, unless another process waits for that. If the endpoint does not
+// answer then, it stays to try again as a sweep does.
 func (p *Pipeline) sendLater(ctx context.Context, due time.Duration) error {
+	until := p.Deliverer.Now().Add(due + linger)
 	for due > 0 {
 		lock, err := p.setup.lock(ctx, "metrics.later", 0)
 		if lock == nil {
@@ -107,7 +109,11 @@ func (p *Pipeline) sendLater(ctx context.Context, due time.Duration) error {
 		if err != nil || p.setup.SpoolGone() {
 			return err
 		}
-		_, due = p.sendMetrics(ctx, deliver.Pass{})
+		var left bool
+		left, due = p.sendMetrics(ctx, deliver.Pass{})
+		if again := 10 * time.Second; left && !p.Deliverer.Now().Add(again).After(until) {
+			due = again
+		}
 	}
 	return nil
 }
