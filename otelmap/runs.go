@@ -155,10 +155,11 @@ func (r *Run) Complete() bool {
 	unfinished := func(items []*item) bool {
 		var open hook.OpenCalls[*item]
 		for _, it := range items {
-			switch it.Kind {
-			case hook.KindToolStart:
+			switch {
+			case it.Tool == nil:
+			case it.Kind == hook.KindToolStart:
 				open.Start(keyOf(it), it)
-			case hook.KindToolEnd:
+			case it.Kind == hook.KindToolEnd:
 				open.End(keyOf(it))
 			}
 		}

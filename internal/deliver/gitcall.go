@@ -61,11 +61,14 @@ func (c *gitCall) place(cwd, input string) {
 	var found [][]int
 	cds := 0
 	if elsewhere(text) {
-		found = goes().FindAllStringSubmatchIndex(text, maxDirs)
+		found = goes().FindAllStringSubmatchIndex(text, maxDirs+1)
 	}
+	more := len(found) > maxDirs
+	found = found[:min(len(found), maxDirs)]
 	for _, m := range found {
 		dir := strings.Trim(text[m[4]:m[5]], `"'`)
-		if strings.ContainsAny(dir, "$`%*?~") || dir == "-" {
+		pieces := m[5] < len(text) && !strings.ContainsRune(" \t\r\n;&|)", rune(text[m[5]])) || strings.HasSuffix(dir, "\\")
+		if strings.ContainsAny(dir, "$`%*?~") || dir == "-" || pieces {
 			return // only the shell knows
 		}
 		c.dirs = append(c.dirs, inFolder(cwd, dir))
@@ -88,7 +91,7 @@ func (c *gitCall) place(cwd, input string) {
 			return
 		}
 	}
-	if len(text) < maxCommand && !elsewhere(rest) {
+	if len(text) < maxCommand && !more && !elsewhere(rest) {
 		c.call.Command, c.dirs = text, c.dirs[len(c.dirs)-1:]
 	}
 }

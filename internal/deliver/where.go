@@ -84,16 +84,26 @@ func (w *worked) note(e *hook.Event) {
 }
 
 // succeed takes the commands from the calls that neither their hooks nor the host's files say have
-// succeeded. An id that comes again is of such a call if all with it are.
+// succeeded. An id that comes again is of such a call if all with it are, and the files have as many.
 func (w *worked) succeed(tr *hook.Transcript) {
 	var ok map[string]bool
 	for i := range w.calls {
 		c := &w.calls[i]
 		if ok == nil && !c.ok && tr != nil {
 			ok = make(map[string]bool)
+			left := make(map[string]int)
 			for _, r := range tr.ToolResults {
 				was, again := ok[r.ID]
 				ok[r.ID] = r.Status == hook.ToolOK && (was || !again)
+				left[r.ID]++
+			}
+			seen := make(map[[3]string]bool) // a copy of an event is of the same call
+			for _, of := range w.calls {
+				if k := [3]string{of.id, of.call.Command, strings.Join(of.dirs, "\x00")}; !seen[k] {
+					seen[k] = true
+					left[of.id]--
+					ok[of.id] = ok[of.id] && left[of.id] >= 0
+				}
 			}
 		}
 		if !c.ok && (c.id == "" || !ok[c.id]) {

@@ -175,6 +175,27 @@ func TestCommandsCountIfTheySucceed(t *testing.T) {
 	}
 }
 
+// TestFewerResultsThanCalls has calls with one id, of which the host's files have one only: it is
+// not known whose it is. A copy of an event is no other call.
+func TestFewerResultsThanCalls(t *testing.T) {
+	for cwd, want := range map[string]int{"/w": 2, "/sub": 0} {
+		var w worked
+		for _, cwd := range []string{"/w", cwd} {
+			w.note(&hook.Event{Kind: hook.KindToolEnd, Cwd: cwd, Tool: &hook.Tool{ID: "t", Status: hook.ToolUnknown, Input: `{"command":"git commit -m x"}`}})
+		}
+		w.succeed(&hook.Transcript{ToolResults: []hook.ToolResult{{ID: "t", Status: hook.ToolOK}}})
+		got := 0
+		for _, c := range w.calls {
+			if c.call.Command != "" {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("in /w and %s: %d commands count, want %d", cwd, got, want)
+		}
+	}
+}
+
 // TestCallsOfTwoAgentsWithOneID has a model that numbers its calls anew in each reply: the lead's call
 // and that of a subagent in another folder are equal and at work at the same time.
 func TestCallsOfTwoAgentsWithOneID(t *testing.T) {

@@ -67,6 +67,11 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 		var reported time.Time
 		more, reported, err = p.Store.Grown(ctx, m.place)
 		since := p.Deliverer.Now().Sub(reported)
+		if since < 0 { // the clock was set back: the file has the time by it
+			if f, err := os.Lstat(p.setup.metricsLock()); err == nil {
+				since = p.Deliverer.Now().Sub(f.ModTime())
+			}
+		}
 		if more && since >= 0 && since < interval && !pass.Force {
 			more, due = false, interval-since
 		}
@@ -86,8 +91,13 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 	return err != nil && deliver.Retryable(err), due
 }
 
-// sendLater sends what is due in a time, unless another process waits for that.
+// metricsLock is the file that the process that sends metrics locks, written when one has.
+func (s *Setup) metricsLock() string { return filepath.Join(s.Config.StateDir, "metrics.lock") }
+
+// sendLater sends what is due in a time, unless another process waits for that. If the endpoint does not
+// answer then, it stays to try again as a sweep does.
 func (p *Pipeline) sendLater(ctx context.Context, due time.Duration) error {
+	until := p.Deliverer.Now().Add(due + linger)
 	for due > 0 {
 		lock, err := p.setup.lock(ctx, "metrics.later", 0)
 		if lock == nil {
@@ -99,7 +109,11 @@ func (p *Pipeline) sendLater(ctx context.Context, due time.Duration) error {
 		if err != nil || p.setup.SpoolGone() {
 			return err
 		}
-		_, due = p.sendMetrics(ctx, deliver.Pass{})
+		var left bool
+		left, due = p.sendMetrics(ctx, deliver.Pass{})
+		if again := 10 * time.Second; left && !p.Deliverer.Now().Add(again).After(until) {
+			due = again
+		}
 	}
 	return nil
 }
@@ -125,7 +139,7 @@ func (m metrics) send(ctx context.Context, wait bool) (sent bool, err error) {
 	if wait {
 		within = cfg.MetricsOTLP().Timeout + 10*time.Second
 	}
-	lock, err := m.of.setup.lock(ctx, "metrics.lock", within)
+	lock, err := m.of.setup.lock(ctx, filepath.Base(m.of.setup.metricsLock()), within)
 	if lock == nil {
 		return false, err
 	}
@@ -168,6 +182,8 @@ func (m metrics) report(ctx context.Context, form *sums.Form, points []sums.Poin
 	default:
 		return err
 	}
+	now := m.of.Deliverer.Now()
+	_ = os.Chtimes(m.of.setup.metricsLock(), now, now) // without it the interval may be cut short
 	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.place, *form, points)
 }
 

@@ -461,3 +461,50 @@ func TestTryMetricsSendsATest(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestAClockSetBackKeepsTheInterval has tasks that end while the clock is behind the newest report.
+func TestAClockSetBackKeepsTheInterval(t *testing.T) {
+	r := newReceiver(t)
+	s := measured(t, r, "OTEL_METRIC_EXPORT_INTERVAL=60000")
+	if err := os.MkdirAll(s.Config.SpoolDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	s.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
+	s.Sleep = func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }
+	sweepOne(t, s)
+	now = now.Add(-time.Hour)
+	sweepOne(t, s)
+	back := now
+	sweepOne(t, s)
+	if len(r.requests) != 3 || now.Sub(back) < 50*time.Second {
+		t.Errorf("%d requests, the last after %v, want it after the interval", len(r.requests), now.Sub(back))
+	}
+}
+
+// TestWhatIsSentLaterIsTriedAgain has an endpoint that is busy when the interval has passed.
+func TestWhatIsSentLaterIsTriedAgain(t *testing.T) {
+	for fails, want := range map[int]float64{1: 2, 1000: 1} {
+		r := newReceiver(t)
+		s := measured(t, r, "OTEL_METRIC_EXPORT_INTERVAL=60000")
+		if err := os.MkdirAll(s.Config.SpoolDir(), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s.Log = func(string) {}
+		now := time.Now()
+		s.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
+		s.Sleep = func(_ context.Context, d time.Duration) error { now = now.Add(d); return nil }
+		sweepOne(t, s)
+		begun := now
+		r.answer = func(w http.ResponseWriter, _ int) bool {
+			if fails--; fails >= 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			return fails >= 0
+		}
+		sweepOne(t, s)
+		if _, last := r.sum(t); last != want || now.Sub(begun) > 2*time.Minute {
+			t.Errorf("%v calls after %v, want %v", last, now.Sub(begun), want)
+		}
+	}
+}
