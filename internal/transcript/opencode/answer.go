@@ -152,13 +152,15 @@ func usage(m *message) *hook.Usage {
 	if u.TotalInput()+u.Output == 0 {
 		return nil
 	}
+	cost, _ := rawjson.Float(m.data.Get("cost")) // to which Kilo adds that of subagents
 	var steps float64
 	for _, p := range m.parts {
-		step, _ := rawjson.Float(p.Get("cost"))
-		steps += step
+		if step, ok := rawjson.Float(p.Get("cost")); ok {
+			steps += step
+			cost = steps
+		}
 	}
-	whole, _ := rawjson.Float(m.data.Get("cost")) // to which Kilo adds that of subagents
-	if cost := cmp.Or(steps, whole); cost > 0 {
+	if cost > 0 {
 		u.CostUSD = &cost
 	}
 	return u

@@ -292,3 +292,25 @@ func TestSubagentsOfCallsWithOneID(t *testing.T) {
 		t.Errorf("the agents that calls started (-want +got):\n%s", diff)
 	}
 }
+
+// TestCostOfSteps has a request whose message has the cost of a subagent, as Kilo adds it.
+func TestCostOfSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		change string
+		want   string
+	}{
+		"no steps":       {`DELETE FROM part WHERE data ->> 'type' = 'step-finish'`, "9"},
+		"a step":         {`UPDATE part SET data = json_set(data, '$.cost', 0.5) WHERE data ->> 'type' = 'step-finish'`, "0.5"},
+		"a step of none": {`UPDATE part SET data = json_set(data, '$.cost', 0) WHERE data ->> 'type' = 'step-finish'`, "none"},
+	} {
+		f, session, path := recorded(t, "subagent")
+		opencodetest.Exec(t, path, c.change+`; UPDATE message SET data = json_set(data, '$.cost', 9) WHERE data ->> 'role' = 'assistant'`)
+		got := "none"
+		if cost := read(t, f, transcript.Query{Session: session}).Requests[0].Usage.CostUSD; cost != nil {
+			got = fmt.Sprint(*cost)
+		}
+		if got != c.want {
+			t.Errorf("%s: cost %s, want %s", name, got, c.want)
+		}
+	}
+}
