@@ -314,3 +314,21 @@ func TestCostOfSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestCostOfStepsSince has a message that Kilo adds the cost of a subagent to after its step.
+func TestCostOfStepsSince(t *testing.T) {
+	f, session, path := recorded(t, "subagent")
+	opencodetest.Exec(t, path, `UPDATE message SET data = json_set(data, '$.cost', 9), time_updated = time_updated + 3600000 WHERE data ->> 'role' = 'assistant';
+		UPDATE part SET data = json_set(data, '$.cost', 0.5) WHERE data ->> 'type' = 'step-finish'`)
+	all := read(t, f, transcript.Query{Session: session})
+	since := all.Requests[0].Start.Add(time.Hour - time.Minute)
+	late := read(t, f, transcript.Query{Session: session, Since: since})
+	if len(late.Requests) == 0 {
+		t.Fatal("no requests")
+	}
+	for _, r := range late.Requests {
+		if *r.Usage.CostUSD != 0.5 {
+			t.Errorf("request %s: cost %v, want that of its step", r.ID, *r.Usage.CostUSD)
+		}
+	}
+}
