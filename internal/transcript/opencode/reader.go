@@ -47,7 +47,7 @@ func parts(s transcript.Session) ([]string, error) {
 	if filepath.Ext(s.Path) == jsonSuffix {
 		return nil, errors.ErrUnsupported
 	}
-	if log := s.Path + wal; written(log) {
+	if log := logOf(s.Path); written(log) {
 		return []string{log}, nil
 	}
 	return nil, nil

@@ -332,3 +332,23 @@ func TestCostOfStepsSince(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkedDatabase reads a database behind a symbolic link, beside which SQLite keeps no log.
+func TestLinkedDatabase(t *testing.T) {
+	f, session, path := recorded(t, "subagent")
+	target := filepath.Join(t.TempDir(), "moved.db")
+	if err := os.Rename(path, target); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Skip(err)
+	}
+	stamp, _, _ := reader.Stamp(transcript.Session{ID: session, Path: path})
+	opencodetest.Open(t, path, `INSERT INTO message VALUES ('msg_z', '`+session+`', 1795426715000, 1795426715000, '{"role":"assistant","time":{"created":1795426715000}}')`)
+	if tr := read(t, f, transcript.Query{Session: session}); len(tr.Requests) != 5 {
+		t.Errorf("%d calls, want 5", len(tr.Requests))
+	}
+	if again, _, ok := reader.Stamp(transcript.Session{ID: session, Path: path}); !ok || again == stamp {
+		t.Error("the stamp did not change")
+	}
+}
