@@ -352,3 +352,16 @@ func TestLinkedDatabase(t *testing.T) {
 		t.Error("the stamp did not change")
 	}
 }
+
+// TestSubagentBeginsBeforeItsRequests has a call whose start was written again while it ran, as
+// opencode does when a call reports its progress.
+func TestSubagentBeginsBeforeItsRequests(t *testing.T) {
+	f, session, path := recorded(t, "subagent")
+	opencodetest.Exec(t, path, `UPDATE part SET data = json_set(data, '$.state.time.start', data -> '$.state.time.end') WHERE data ->> 'tool' = 'task'`)
+	tr := read(t, f, transcript.Query{Session: session})
+	for _, r := range tr.Requests {
+		if r.Agent != "" && r.Start.Before(tr.Agents[0].Start) {
+			t.Errorf("a request at %v, the subagent begins at %v", r.Start, tr.Agents[0].Start)
+		}
+	}
+}
