@@ -49,6 +49,8 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 			said = tool.Started
 			tool.Started = cmp.Or(tool.Started, created) // one that has not begun to run
 			l.tool(m, tool, p, agent, turn)
+		case "step-finish":
+			said = time.Time{} // Kilo's is when the calls of the step have ended
 		default:
 			if !strings.Contains(idleParts, " "+p.Text("type")+" ") {
 				l.Kinds.Meet(l.path, "parts/"+p.Text("type"), created, p)

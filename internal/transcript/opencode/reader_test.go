@@ -365,3 +365,27 @@ func TestSubagentBeginsBeforeItsRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestEndsBeforeItsCalls reads Kilo's steps, whose times include the calls of the step.
+func TestRequestEndsBeforeItsCalls(t *testing.T) {
+	home := t.TempDir()
+	opencodetest.Write(t, home, filepath.Join("..", "testdata", "kilo", "subagent", "kilo.sql"))
+	f, kilo := &transcript.Files{Home: home, GOOS: "linux"}, opencode.Agent(hook.AgentOf(hook.HostKilo))
+	list, err := f.Sessions(t.Context(), kilo)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("sessions %+v, %v", list, err)
+	}
+	tr, err := f.Read(t.Context(), kilo, transcript.Query{Session: list[0].ID, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(map[string]time.Time)
+	for _, r := range tr.ToolResults {
+		ended[r.ID] = r.At
+	}
+	for _, r := range tr.Requests {
+		if n := len(r.ToolCallIDs); n > 0 && r.End.After(ended[r.ToolCallIDs[n-1]]) {
+			t.Errorf("request %s ends at %v, its last call at %v", r.ID, r.End, ended[r.ToolCallIDs[n-1]])
+		}
+	}
+}
