@@ -49,6 +49,8 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 			said = tool.Started
 			tool.Started = cmp.Or(tool.Started, created) // one that has not begun to run
 			l.tool(m, tool, p, agent, turn)
+		case "step-finish":
+			said = time.Time{} // Kilo's is when the calls of the step have ended
 		default:
 			if !strings.Contains(idleParts, " "+p.Text("type")+" ") {
 				l.Kinds.Meet(l.path, "parts/"+p.Text("type"), created, p)
@@ -152,13 +154,15 @@ func usage(m *message) *hook.Usage {
 	if u.TotalInput()+u.Output == 0 {
 		return nil
 	}
+	cost, _ := rawjson.Float(m.data.Get("cost")) // to which Kilo adds that of subagents
 	var steps float64
 	for _, p := range m.parts {
-		step, _ := rawjson.Float(p.Get("cost"))
-		steps += step
+		if step, ok := rawjson.Float(p.Get("cost")); ok {
+			steps += step
+			cost = steps
+		}
 	}
-	whole, _ := rawjson.Float(m.data.Get("cost")) // to which Kilo adds that of subagents
-	if cost := cmp.Or(steps, whole); cost > 0 {
+	if cost > 0 {
 		u.CostUSD = &cost
 	}
 	return u

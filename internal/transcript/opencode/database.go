@@ -52,7 +52,7 @@ func (d *database) changed() bool {
 		return false
 	}
 	info, err := os.Stat(d.path)
-	return err != nil || info.Size() != d.since.Size() || !info.ModTime().Equal(d.since.ModTime()) || written(d.path+wal)
+	return err != nil || info.Size() != d.since.Size() || !info.ModTime().Equal(d.since.ModTime()) || written(logOf(d.path))
 }
 
 // databases lists the files that may be the agent's database: a version from a channel
@@ -88,7 +88,7 @@ func open(ctx context.Context, path string, l limits) (*database, error) {
 		return nil, transcript.ReadError(path, err)
 	}
 	options := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(2000)"}}
-	if !written(path + wal) {
+	if !written(logOf(path)) {
 		options.Set("immutable", "1")
 	} else {
 		info = nil
@@ -111,8 +111,14 @@ func open(ctx context.Context, path string, l limits) (*database, error) {
 	return d, nil
 }
 
-// wal ends the name of a database's write-ahead log.
-const wal = "-wal"
+// logOf is the place of a database's write-ahead log: SQLite keeps it beside the file that a link
+// leads to.
+func logOf(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return path + "-wal"
+}
 
 // written reports that a database's log has something, or cannot be looked at.
 func written(log string) bool {

@@ -57,12 +57,17 @@ ELSE json_object('octets', octet_length(data), 'type', data -> 'type', 'syntheti
 			'command', substr(data ->> '$.state.input.command', 1, 4096), 'filePath', data -> '$.state.input.filePath', 'prompt', substr(data ->> '$.state.input.prompt', 1, 4096))))) END`
 )
 
+// partsSince are the parts that have changed since a time, and of a message that has the ends of its
+// steps: what they cost can be known before Kilo adds to the message's cost that of subagents.
+const partsSince = ` FROM part WHERE session_id = ?1 AND (time_updated >= ?2 OR
+	message_id IN (SELECT id FROM message WHERE session_id = ?1 AND time_updated >= ?2) AND iif(json_valid(data), data ->> 'type', '') = 'step-finish')`
+
 var first = form{
 	sizes: `SELECT count(*), coalesce(sum(octet_length(data)), 0) FROM (
 	SELECT data FROM message WHERE session_id = ?1 AND time_updated >= ?2 UNION ALL
-	SELECT data FROM part WHERE session_id = ?1 AND time_updated >= ?2) WHERE octet_length(data) <= ?3`,
+	SELECT data` + partsSince + `) WHERE octet_length(data) <= ?3`,
 	messages: `SELECT id, time_updated, ` + shortMessage + ` FROM message WHERE session_id = ?1 AND time_updated >= ?2 ORDER BY time_created, id`,
-	parts:    `SELECT message_id, time_updated, ` + shortPart + ` FROM part WHERE session_id = ?1 AND time_updated >= ?2 ORDER BY message_id, id`,
+	parts:    `SELECT message_id, time_updated, ` + shortPart + partsSince + ` ORDER BY message_id, id`,
 	copies:   (*log).copies,
 }
 

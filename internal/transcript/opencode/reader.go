@@ -47,7 +47,7 @@ func parts(s transcript.Session) ([]string, error) {
 	if filepath.Ext(s.Path) == jsonSuffix {
 		return nil, errors.ErrUnsupported
 	}
-	if log := s.Path + wal; written(log) {
+	if log := logOf(s.Path); written(log) {
 		return []string{log}, nil
 	}
 	return nil, nil
@@ -303,6 +303,11 @@ func (l *log) addAll(list []*message, s *session, lead bool, inherited map[strin
 		}
 		if from.at.After(s.created) {
 			agent.Start = from.at
+			for _, m := range list { // opencode can write anew when a call began, as it reports progress
+				if at := m.created(); m.data.Text("role") == "assistant" && at.After(s.created) && at.Before(agent.Start) {
+					agent.Start = at
+				}
+			}
 		}
 	}
 	l.turns = make(map[string]string)

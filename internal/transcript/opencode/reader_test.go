@@ -292,3 +292,100 @@ func TestSubagentsOfCallsWithOneID(t *testing.T) {
 		t.Errorf("the agents that calls started (-want +got):\n%s", diff)
 	}
 }
+
+// TestCostOfSteps has a request whose message has the cost of a subagent, as Kilo adds it.
+func TestCostOfSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		change string
+		want   string
+	}{
+		"no steps":       {`DELETE FROM part WHERE data ->> 'type' = 'step-finish'`, "9"},
+		"a step":         {`UPDATE part SET data = json_set(data, '$.cost', 0.5) WHERE data ->> 'type' = 'step-finish'`, "0.5"},
+		"a step of none": {`UPDATE part SET data = json_set(data, '$.cost', 0) WHERE data ->> 'type' = 'step-finish'`, "none"},
+	} {
+		f, session, path := recorded(t, "subagent")
+		opencodetest.Exec(t, path, c.change+`; UPDATE message SET data = json_set(data, '$.cost', 9) WHERE data ->> 'role' = 'assistant'`)
+		got := "none"
+		if cost := read(t, f, transcript.Query{Session: session}).Requests[0].Usage.CostUSD; cost != nil {
+			got = fmt.Sprint(*cost)
+		}
+		if got != c.want {
+			t.Errorf("%s: cost %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestCostOfStepsSince has a message that Kilo adds the cost of a subagent to after its step.
+func TestCostOfStepsSince(t *testing.T) {
+	f, session, path := recorded(t, "subagent")
+	opencodetest.Exec(t, path, `UPDATE message SET data = json_set(data, '$.cost', 9), time_updated = time_updated + 3600000 WHERE data ->> 'role' = 'assistant';
+		UPDATE part SET data = json_set(data, '$.cost', 0.5) WHERE data ->> 'type' = 'step-finish'`)
+	all := read(t, f, transcript.Query{Session: session})
+	since := all.Requests[0].Start.Add(time.Hour - time.Minute)
+	late := read(t, f, transcript.Query{Session: session, Since: since})
+	if len(late.Requests) == 0 {
+		t.Fatal("no requests")
+	}
+	for _, r := range late.Requests {
+		if *r.Usage.CostUSD != 0.5 {
+			t.Errorf("request %s: cost %v, want that of its step", r.ID, *r.Usage.CostUSD)
+		}
+	}
+}
+
+// TestLinkedDatabase reads a database behind a symbolic link, beside which SQLite keeps no log.
+func TestLinkedDatabase(t *testing.T) {
+	f, session, path := recorded(t, "subagent")
+	target := filepath.Join(t.TempDir(), "moved.db")
+	if err := os.Rename(path, target); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Skip(err)
+	}
+	stamp, _, _ := reader.Stamp(transcript.Session{ID: session, Path: path})
+	opencodetest.Open(t, path, `INSERT INTO message VALUES ('msg_z', '`+session+`', 1795426715000, 1795426715000, '{"role":"assistant","time":{"created":1795426715000}}')`)
+	if tr := read(t, f, transcript.Query{Session: session}); len(tr.Requests) != 5 {
+		t.Errorf("%d calls, want 5", len(tr.Requests))
+	}
+	if again, _, ok := reader.Stamp(transcript.Session{ID: session, Path: path}); !ok || again == stamp {
+		t.Error("the stamp did not change")
+	}
+}
+
+// TestSubagentBeginsBeforeItsRequests has a call whose start was written again while it ran, as
+// opencode does when a call reports its progress.
+func TestSubagentBeginsBeforeItsRequests(t *testing.T) {
+	f, session, path := recorded(t, "subagent")
+	opencodetest.Exec(t, path, `UPDATE part SET data = json_set(data, '$.state.time.start', data -> '$.state.time.end') WHERE data ->> 'tool' = 'task'`)
+	tr := read(t, f, transcript.Query{Session: session})
+	for _, r := range tr.Requests {
+		if r.Agent != "" && r.Start.Before(tr.Agents[0].Start) {
+			t.Errorf("a request at %v, the subagent begins at %v", r.Start, tr.Agents[0].Start)
+		}
+	}
+}
+
+// TestRequestEndsBeforeItsCalls reads Kilo's steps, whose times include the calls of the step.
+func TestRequestEndsBeforeItsCalls(t *testing.T) {
+	home := t.TempDir()
+	opencodetest.Write(t, home, filepath.Join("..", "testdata", "kilo", "subagent", "kilo.sql"))
+	f, kilo := &transcript.Files{Home: home, GOOS: "linux"}, opencode.Agent(hook.AgentOf(hook.HostKilo))
+	list, err := f.Sessions(t.Context(), kilo)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("sessions %+v, %v", list, err)
+	}
+	tr, err := f.Read(t.Context(), kilo, transcript.Query{Session: list[0].ID, Full: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(map[string]time.Time)
+	for _, r := range tr.ToolResults {
+		ended[r.ID] = r.At
+	}
+	for _, r := range tr.Requests {
+		if n := len(r.ToolCallIDs); n > 0 && r.End.After(ended[r.ToolCallIDs[n-1]]) {
+			t.Errorf("request %s ends at %v, its last call at %v", r.ID, r.End, ended[r.ToolCallIDs[n-1]])
+		}
+	}
+}
