@@ -34,7 +34,7 @@ var branchy = map[string]int{
 	"internal/transcript/claude/prompts.go addUser":     26,
 	"internal/transcript/claude/session.go read":        33,
 	"internal/transcript/codex/age_counts.go add":       26,
-	"internal/transcript/opencode/answer.go answer":     32,
+	"internal/transcript/opencode/answer.go answer":     31,
 	"internal/userhooks/hookcheck/check.go matcher":     28,
 	"internal/userhooks/hookmatch/rule_shell.go unwrap": 48,
 	"internal/userhooks/verdict/judge.go Judge":         26,

@@ -92,11 +92,16 @@ func (l *log) answer(m *message, agent *hook.Subagent, created, completed time.T
 	if kind == hook.KindRunComplete {
 		end.Result = c.Text
 	}
-	if n := len(l.Ends); n > 0 && l.Ends[n-1].Turn == turn {
-		l.Ends[n-1] = end
+	l.ends(&end)
+}
+
+// ends adds a turn's end, in place of an earlier one of the turn.
+func (l *log) ends(end *hook.TurnEnd) {
+	if n := len(l.Ends); n > 0 && l.Ends[n-1].Turn == end.Turn {
+		l.Ends[n-1] = *end
 		return
 	}
-	l.Ends = append(l.Ends, end)
+	l.Ends = append(l.Ends, *end)
 }
 
 // continues reports that opencode asks the model again after it stopped for a reason.
