@@ -13,7 +13,7 @@ BUILD    := -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 export CGO_ENABLED = 0
 export GOFLAGS := $(GOFLAGS) -trimpath -buildvcs=false -ldflags=-s
 
-.PHONY: all help test-all test-rest test-backends test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak soak-tables soak-drawn soak-page soak-surfaces release publish reproducible sbom screenshots backend-pictures dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
+.PHONY: all help test-all test-rest test-backends test-windows test-clickhouse page page-tests unit-tests tests race build lines collector collector-sources setup check test soak soak-tables soak-drawn soak-page soak-surfaces newest release publish reproducible sbom screenshots backend-pictures dashboard-pictures demo bench bench-fleet gobench fuzz fmt lint clean install
 
 all: build
 
@@ -81,7 +81,7 @@ REST      = TestForks|TestDrawnForks|TestPackages|TestInstallsFromTheModule|Test
 PAGE_REST = TestAttacks|TestOddTasksAreShown|TestLargeTaskKeepsItsSelection
 
 # The tests copy the programs from bin/ instead of building them for each package.
-test test-rest soak-tables soak-drawn soak-page: export TEST_PROGRAMS = $(CURDIR)/bin
+test test-rest newest soak-tables soak-drawn soak-page: export TEST_PROGRAMS = $(CURDIR)/bin
 # Each test that is left out adds a line.
 test test-rest: export HOOKSPAN_TEST_SKIPS = $(CURDIR)/.cache/skips
 test: export TEST_ROWS = change
@@ -140,6 +140,9 @@ soak-tables: setup collector build ## the tables of faults and attacks, and the 
 
 soak-drawn: setup build ## DRAWN sessions of each of DRAWN_AGENTS, with the real agents
 	$(GO) -C tests test -count=1 -p 1 -timeout 6h $(DRAWN_AGENTS:%=./%cli) -run Drawn -soak -drawn $(DRAWN)
+
+newest: setup build ## the newest version of each agent's program (AGENT=codex: of one) against its tests; prints what differs, changes nothing
+	$(GO) -C tests run ./internal/newest $(if $(AGENT),-agent $(AGENT))
 
 soak-surfaces: ## what the commands and the page count, over 200 drawn stores
 	$(GO) test -count=1 -timeout 1h ./cmd/hookspan -run TestSurfacesAgree -surfaces 200

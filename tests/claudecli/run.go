@@ -2,7 +2,6 @@ package claudecli
 
 import (
 	"embed"
-	"encoding/json"
 	"errors"
 
 	"github.com/hookspan/hookspan/tests/internal/llm"
@@ -15,23 +14,14 @@ import (
 //go:embed npm/*/package.json npm/*/package-lock.json
 var Manifests embed.FS
 
-// version is what package.json pins.
-var version = func() string {
-	var manifest struct {
-		Dependencies map[string]string `json:"dependencies"`
-	}
-	text, _ := Manifests.ReadFile("npm/claude/package.json") // It is embedded.
-	_ = json.Unmarshal(text, &manifest)
-	return manifest.Dependencies["@anthropic-ai/claude-code-linux-x64"]
-}()
+var program = rig.Program{Name: "claude", Manifest: Manifests, Folder: "npm/claude", Path: "@anthropic-ai/claude-code-linux-x64/claude"}
 
 // SubWhen is in the task of every subagent.
 const SubWhen = "look around the house"
 
 // Agent is Claude Code.
 var Agent = scenario.Agent{
-	Name: "Claude Code", Word: "claude", Host: "claude-code", Version: version,
-	Program: rig.Program{Name: "claude", Manifest: Manifests, Folder: "npm/claude", Path: "@anthropic-ai/claude-code-linux-x64/claude"},
+	Name: "Claude Code", Word: "claude", Host: "claude-code", Program: program, Version: program.Version(),
 	Env: map[string]string{
 		"ANTHROPIC_BASE_URL": rig.ModelURL, "ANTHROPIC_API_KEY": "sk-ant-mock",
 		"DISABLE_TELEMETRY": "1", "DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

@@ -26,6 +26,6 @@ var manifests embed.FS
 
 // Programs are Cline's programs.
 var Programs = map[CLI]rig.Program{
-	CLI2: {Name: "cli2", Manifest: manifests, Folder: "npm/cli2", Path: "cline/dist/cli.mjs", Node: true},
+	CLI2: {Name: "cli2", Manifest: manifests, Folder: "npm/cli2", Path: "cline/dist/cli.mjs", Node: true, Held: true},
 	CLI3: {Name: "cli3", Manifest: manifests, Folder: "npm/cli3", Path: "@cline/cli-linux-x64/bin/cline"},
 }

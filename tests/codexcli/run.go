@@ -25,11 +25,14 @@ const (
 	CodeModel = "gpt-6-astra"
 )
 
-// Agent is Codex, in the version that the lock file pins.
+var program = rig.Program{
+	Name: "codex", Manifest: manifests, Folder: "npm/codex", Path: "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
+}
+
+// Agent is Codex.
 var Agent = scenario.Agent{
-	Name: "Codex", Word: "codex", Host: "codex", Version: "0.171.0", Model: Model, Asked: true, Beside: true,
-	Program: rig.Program{Name: "codex", Manifest: manifests, Folder: "npm/codex", Path: "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"},
-	Env:     map[string]string{"MOCK_API_KEY": "sk-mock"},
+	Name: "Codex", Word: "codex", Host: "codex", Program: program, Version: program.Version(), Model: Model, Asked: true, Beside: true,
+	Env: map[string]string{"MOCK_API_KEY": "sk-mock"},
 	Prepare: func(a *rig.Arena, _, program string) error {
 		a.Env["PATH"] = filepath.Dir(program) + string(os.PathListSeparator) + a.Env["PATH"]
 		return nil

@@ -17,18 +17,16 @@ import (
 //go:embed npm/copilot/package.json npm/copilot/package-lock.json
 var manifests embed.FS
 
-const (
-	version = "1.0.102" // what the lock file pins
-	model   = "gpt-5.2"
-)
+const model = "gpt-5.2"
+
+var program = rig.Program{Name: "copilot", Manifest: manifests, Folder: "npm/copilot", Path: "@github/copilot-linux-x64/copilot"}
 
 // Reason is what a hook answers that refuses the end of a turn. Copilot submits it.
 const Reason = "keep going"
 
 // Agent is Copilot.
 var Agent = scenario.Agent{
-	Name: "Copilot", Word: "copilot", Host: "copilot-cli", Version: version, Model: model,
-	Program: rig.Program{Name: "copilot", Manifest: manifests, Folder: "npm/copilot", Path: "@github/copilot-linux-x64/copilot"},
+	Name: "Copilot", Word: "copilot", Host: "copilot-cli", Program: program, Version: program.Version(), Model: model,
 	Env: map[string]string{
 		"COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false", "COPILOT_PROVIDER_BASE_URL": rig.ModelURL + "/v1",
 		"COPILOT_PROVIDER_API_KEY": "sk-mock", "COPILOT_MODEL": model,

@@ -26,21 +26,21 @@ import (
 //go:embed npm/*/package.json npm/*/package-lock.json
 var manifests embed.FS
 
-// Agent is opencode, Forks are its forks. The versions are what the lock files pin.
+// Agent is opencode, Forks are its forks.
 var (
-	Agent = agent("opencode", "1.18.33", "opencode-linux-x64-baseline/bin/opencode", "run")
-	Forks = []*scenario.Agent{agent("kilo", "7.7.9", "@kilocode/cli-linux-x64-baseline/bin/kilo", "run", "--auto")}
+	Agent = agent("opencode", "opencode-linux-x64-baseline/bin/opencode", "run")
+	Forks = []*scenario.Agent{agent("kilo", "@kilocode/cli-linux-x64-baseline/bin/kilo", "run", "--auto")}
 )
 
 // agent is the one of a name, with the path of its program in node_modules.
-func agent(name, version, path string, args ...string) *scenario.Agent {
+func agent(name, path string, args ...string) *scenario.Agent {
+	program := rig.Program{Name: name, Manifest: manifests, Folder: "npm/" + name, Path: path, Args: args}
 	g := &scenario.Agent{
-		Name: name, Word: name, Host: name, Version: version, Model: llm.Name, Asked: true, Beside: true,
-		Program: rig.Program{Name: name, Manifest: manifests, Folder: "npm/" + name, Path: path, Args: args},
-		Env:     make(map[string]string),
+		Name: name, Word: name, Host: name, Program: program, Version: program.Version(), Model: llm.Name, Asked: true, Beside: true,
+		Env: make(map[string]string),
 		Prepare: func(a *rig.Arena, _, _ string) error {
 			a.Env["RECORDS"] = a.Records
-			return a.Write(fetched("home/.config/"+name, hook.AgentOf(name).Plugin, version))
+			return a.Write(fetched("home/.config/"+name, hook.AgentOf(name).Plugin, program.Version()))
 		},
 		Settings: func(a *rig.Arena, more map[string]string) error { return settings(a, "home/.config/"+name, more) },
 		Form:     llm.Form{API: llm.Chat, LeadTool: "task"}, Read: read, Kept: ".config/" + name + "/plugin", Prompts: prompts, Known: counted,

@@ -18,15 +18,13 @@ import (
 //go:embed npm/qwen/package.json npm/qwen/package-lock.json
 var manifests embed.FS
 
-const (
-	version = "0.24.4" // what the lock file pins
-	model   = "qwen3-coder-plus"
-)
+const model = "qwen3-coder-plus"
+
+var program = rig.Program{Name: "qwen", Manifest: manifests, Folder: "npm/qwen", Path: "@qwen-code/qwen-code/cli-entry.js", Node: true}
 
 // Agent is Qwen Code.
 var Agent = scenario.Agent{
-	Name: "Qwen Code", Word: "qwen", Host: "qwen-code", Version: version, Model: model, Asked: true,
-	Program: rig.Program{Name: "qwen", Manifest: manifests, Folder: "npm/qwen", Path: "@qwen-code/qwen-code/cli-entry.js", Node: true},
+	Name: "Qwen Code", Word: "qwen", Host: "qwen-code", Program: program, Version: program.Version(), Model: model, Asked: true,
 	Env: map[string]string{
 		"OPENAI_BASE_URL": rig.ModelURL + "/v1", "OPENAI_API_KEY": "sk-mock", "OPENAI_MODEL": model, "QWEN_CODE_NO_RELAUNCH": "true",
 	},

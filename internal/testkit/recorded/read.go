@@ -34,14 +34,13 @@ func Root() (string, error) {
 	return "", err
 }
 
-// Events decodes the payloads in the order of arrival.
-func (s Session) Events() (out []hook.Event, err error) {
+// Raws reads the payloads in the order of arrival, and the folder or file that has them.
+func (s Session) Raws() (path string, raws []hook.Raw, err error) {
 	root, err := Root()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	agent, _ := agents.All().Named(s.Agent)
-	path := filepath.Join(root, "hook", s.Agent, "testdata", filepath.FromSlash(s.Payloads))
+	path = filepath.Join(root, "hook", s.Agent, "testdata", filepath.FromSlash(s.Payloads))
 	if s.Payloads == "classic-session" {
 		path = filepath.Join(root, "internal", "demo", "session")
 	}
@@ -49,7 +48,14 @@ func (s Session) Events() (out []hook.Event, err error) {
 	if !strings.HasSuffix(path, ".ndjson") {
 		read = folder
 	}
-	raws, err := read(path)
+	raws, err = read(path)
+	return path, raws, err
+}
+
+// Events decodes the payloads in the order of arrival.
+func (s Session) Events() (out []hook.Event, err error) {
+	agent, _ := agents.All().Named(s.Agent)
+	path, raws, err := s.Raws()
 	for _, r := range raws {
 		r.Offset, r.Cwd = int64(len(out)), "/home/dev/project"
 		events, derr := agent.Decode(r)

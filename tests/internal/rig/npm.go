@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // ErrNoProgram is wrapped by errors of Install that mean "not on this machine":
@@ -31,6 +33,54 @@ type Program struct {
 	Node bool
 	// Args are its first arguments.
 	Args []string
+	// Held reports that it is an old version by intent, which the newest does not replace.
+	Held bool
+}
+
+// NewestVariable names a folder with a package.json in a folder of each program's name, which
+// takes the place of the pinned manifests. A program that has none there stays as it is pinned.
+const NewestVariable = "HOOKSPAN_TEST_NEWEST"
+
+// Manifests are package.json and, of a program that is pinned, package-lock.json.
+func (p Program) Manifests() (files map[string][]byte, err error) {
+	if newest := os.Getenv(NewestVariable); newest != "" && !p.Held {
+		data, err := os.ReadFile(filepath.Join(newest, p.Name, manifestFiles[0]))
+		if !errors.Is(err, fs.ErrNotExist) {
+			return map[string][]byte{manifestFiles[0]: data}, err
+		}
+	}
+	files = make(map[string][]byte, len(manifestFiles))
+	for _, name := range manifestFiles {
+		if files[name], err = fs.ReadFile(p.Manifest, path.Join(p.Folder, name)); err != nil {
+			return nil, fmt.Errorf("read the manifest of %s: %w", p.Name, err)
+		}
+	}
+	return files, nil
+}
+
+// Package is the npm package with the program and what its manifest wants of it: a version, or
+// "npm:", another package's name, "@" and a version. Both are empty without a manifest.
+func (p Program) Package() (name, want string) {
+	var manifest struct {
+		Dependencies map[string]string `json:"dependencies"`
+	}
+	files, err := p.Manifests()
+	if err != nil || json.Unmarshal(files[manifestFiles[0]], &manifest) != nil {
+		return "", ""
+	}
+	for name, want = range manifest.Dependencies {
+		if !strings.HasPrefix(name, "node-") { // beside the program: the node that runs it
+			break
+		}
+	}
+	return name, want
+}
+
+// Version is the program's, as its users see it.
+func (p Program) Version() string {
+	_, want := p.Package()
+	version, _, _ := strings.Cut(want[strings.LastIndex(want, "@")+1:], "-linux")
+	return version
 }
 
 // Command makes sure that the program is in the cache folder and returns the command that
@@ -72,15 +122,13 @@ func DefaultCache() (string, error) {
 // Several processes may install at once: each works in a separate folder and
 // renames it into place; the first one wins and the others drop theirs.
 func (p Program) Install(ctx context.Context, cache string) (dir string, err error) {
-	files := make(map[string][]byte, len(manifestFiles))
+	files, err := p.Manifests()
+	if err != nil {
+		return "", err
+	}
 	hash := sha256.New()
 	for _, name := range manifestFiles {
-		data, err := fs.ReadFile(p.Manifest, path.Join(p.Folder, name))
-		if err != nil {
-			return "", fmt.Errorf("read the manifest of %s: %w", p.Name, err)
-		}
-		files[name] = data
-		hash.Write(data)
+		hash.Write(files[name])
 	}
 	dir = filepath.Join(cache, p.Name+"-"+hex.EncodeToString(hash.Sum(nil))[:16])
 	if _, err := os.Stat(dir); err == nil {
@@ -110,10 +158,14 @@ func (p Program) install(ctx context.Context, dir string, files map[string][]byt
 		}
 	}
 	// No install script is needed: none of the programs builds anything.
-	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	how := "ci"
+	if len(files) < len(manifestFiles) {
+		how = "install" // npm 11 refuses the lock files that its --package-lock-only writes
+	}
+	cmd := exec.CommandContext(ctx, npm, how, "--ignore-scripts", "--no-audit", "--no-fund")
 	cmd.Dir = work
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm ci for %s: %w\n%s", p.Name, err, out)
+		return fmt.Errorf("npm %s for %s: %w\n%s", how, p.Name, err, out)
 	}
 	if err := os.Rename(work, dir); err != nil {
 		if _, statErr := os.Stat(dir); statErr == nil {

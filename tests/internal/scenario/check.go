@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +18,10 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/internal/sink"
 )
+
+// Members begins the lines of the log with the members of each payload of an agent's newest
+// version.
+const Members = "members of a payload:"
 
 // checkAgent compares what the agent itself did, and returns the prompts that were
 // submitted in order.
@@ -36,6 +42,11 @@ func (g *Agent) checkAgent(t *testing.T, c *Case, res *rig.Result) []Prompt {
 	hooks := make(map[string]int)
 	for _, r := range recs {
 		hooks[r.Name]++
+	}
+	if os.Getenv(rig.NewestVariable) != "" {
+		for _, payload := range Payloads[map[string]any](t, recs) {
+			t.Log(Members, slices.Sorted(maps.Keys(payload)))
+		}
 	}
 	for _, name := range g.Uncounted {
 		delete(hooks, name)
@@ -162,6 +173,12 @@ func (g *Agent) checkCommands(t *testing.T, c *Case, traces []*rig.Trace, steps 
 			g.Said(t, c, name, steps[i])
 		} else {
 			Fine(t, name, steps[i])
+		}
+	}
+	for i, said := range map[int]string{4: "not understood: ", 5: "not known: "} {
+		if _, what, unknown := strings.Cut(steps[i].Stdout, said); unknown {
+			what, _, _ = strings.Cut(what, "\n")
+			t.Errorf("%s: %s%s", commands[i], said, what)
 		}
 	}
 	want := make([]rig.Listed, len(c.Traces))

@@ -11,14 +11,8 @@ import (
 	"os/signal"
 	"time"
 
-	"github.com/hookspan/hookspan/tests/claudecli"
-	"github.com/hookspan/hookspan/tests/clinecli"
-	"github.com/hookspan/hookspan/tests/codexcli"
-	"github.com/hookspan/hookspan/tests/copilotcli"
-	"github.com/hookspan/hookspan/tests/geminicli"
+	"github.com/hookspan/hookspan/tests/internal/programs"
 	"github.com/hookspan/hookspan/tests/internal/rig"
-	"github.com/hookspan/hookspan/tests/opencodecli"
-	"github.com/hookspan/hookspan/tests/qwencli"
 )
 
 func main() {
@@ -36,14 +30,7 @@ func run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	programs := []rig.Program{
-		clinecli.Programs[clinecli.CLI2], clinecli.Programs[clinecli.CLI3], claudecli.Agent.Program, codexcli.Agent.Program,
-		copilotcli.Agent.Program, geminicli.Agent.Program, opencodecli.Agent.Program, qwencli.Agent.Program,
-	}
-	for _, fork := range opencodecli.Forks {
-		programs = append(programs, fork.Program)
-	}
-	for _, program := range programs {
+	for _, program := range programs.All() {
 		start := time.Now()
 		_, err := program.Command(ctx, cache)
 		said := time.Since(start).Round(time.Millisecond).String()
