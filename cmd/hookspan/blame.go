@@ -78,15 +78,15 @@ before hookspan or from another machine.`,
 
 // gitBlame asks git for the commits of a file's lines.
 func gitBlame(ctx context.Context, file, line string) ([]view.Blamed, error) {
-	args := []string{"-C", filepath.Dir(file), "-c", "core.fsmonitor=false", "blame", "--no-textconv", "--porcelain"}
+	off, err := withoutPrograms(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	args := append(off, "blame", "--no-textconv", "--porcelain")
 	if line != "" {
 		args = append(args, "-L", line+","+line)
 	}
-	cmd, err := lookpath.Here().Command(ctx, "git", append(args, "--", filepath.Base(file))...)
-	if err != nil {
-		return nil, fmt.Errorf("blame needs git: %w", err)
-	}
-	out, err := cmd.Output()
+	out, err := git(ctx, file, append(args, "--", filepath.Base(file))...)
 	var failed *exec.ExitError
 	if errors.As(err, &failed) {
 		return nil, fmt.Errorf("git blame %s: %s", file, termtext.Line(string(bytes.TrimSpace(failed.Stderr))))
@@ -94,7 +94,38 @@ func gitBlame(ctx context.Context, file, line string) ([]view.Blamed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("git blame %s: %w", file, err)
 	}
-	return parseBlame(string(out)), nil
+	return parseBlame(out), nil
+}
+
+// withoutPrograms are the arguments by which git blame starts no program that the settings of a
+// repository name: it would pass the file through filters to compare it with the last commit.
+func withoutPrograms(ctx context.Context, file string) (args []string, err error) {
+	args = []string{"-c", "core.fsmonitor=false"}
+	out, err := git(ctx, file, "config", "--name-only", "--get-regexp", `^filter\..*\.(clean|process)$`)
+	var none *exec.ExitError
+	if err != nil && !errors.As(err, &none) { // git blame says what is wrong
+		return nil, fmt.Errorf("git blame %s: %w", file, err)
+	}
+	for key := range strings.Lines(out) {
+		key = strings.TrimSuffix(key, "\n")
+		name := key[len("filter."):strings.LastIndexByte(key, '.')]
+		if strings.Contains(name, "=") { // which -c cannot name
+			return nil, fmt.Errorf("git blame %s: found a filter with the name %q in the settings of git, want a name without =", file, name)
+		}
+		args = append(args, "-c", key+"=", "-c", "filter."+name+".required=false")
+	}
+	return args, nil
+}
+
+// git runs git in a file's folder. It fetches nothing, for which a repository can name a program.
+func git(ctx context.Context, file string, args ...string) (string, error) {
+	cmd, err := lookpath.Here().Command(ctx, "git", append([]string{"-C", filepath.Dir(file)}, args...)...)
+	if err != nil {
+		return "", fmt.Errorf("found no git: %w", err)
+	}
+	cmd.Env = append(cmd.Env, "GIT_ALLOW_PROTOCOL=none")
+	out, err := cmd.Output()
+	return string(out), err
 }
 
 // parseBlame reads what git blame --porcelain prints: before each line its commit and its

@@ -74,10 +74,10 @@ type Agent struct {
 }
 
 // Unusable says which of the variables in Folders have no absolute path. Their folders are
-// not read.
+// not read. The name of a database is relative to the folder of the agent's data.
 func (a Agent) Unusable(getenv func(string) string) (texts []string) {
 	for _, name := range a.Folders {
-		if dir := strings.TrimSpace(getenv(name)); dir != "" && !filepath.IsAbs(dir) {
+		if dir := strings.TrimSpace(getenv(name)); dir != "" && !filepath.IsAbs(dir) && !strings.HasSuffix(name, "_DB") {
 			texts = append(texts, fmt.Sprintf("%s: found %q, want an absolute path: what is there is not read", name, dir))
 		}
 	}

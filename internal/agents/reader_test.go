@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,5 +34,16 @@ func TestReader(t *testing.T) {
 		if want := hooks != `{}`; err != nil || len(tr.Ends) != 1 || tr.Pending != want || tr.Undecided != want {
 			t.Errorf("with %s: %+v, %v; want undecided %v", hooks, tr, err, want)
 		}
+	}
+}
+
+// TestRelativeFoldersAreUnusable leaves out databases, whose names are relative to the agent's folder.
+func TestRelativeFoldersAreUnusable(t *testing.T) {
+	got := ""
+	for _, a := range All() {
+		got += strings.Join(a.Unusable(func(string) string { return "below" }), "\n")
+	}
+	if !strings.Contains(got, "CODEX_HOME: found") || strings.Contains(got, "_DB") {
+		t.Errorf("%q, want all but the databases", got)
 	}
 }

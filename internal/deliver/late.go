@@ -112,7 +112,7 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	}
 	p.lost = err != nil
 	if p.lateDone || len(p.missed) > 0 {
-		p.locate(ctx, s, nil, nil)
+		p.locate(ctx, s, nil, p.unsure(ctx))
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.missed)) {
 		lines, err := x.all(id)
@@ -255,6 +255,26 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 		out = append(out, run)
 	}
 	return out, found, nil
+}
+
+// unsure reads what the agent's files say of the calls of git whose hooks do not say how they ended.
+func (p *reading) unsure(ctx context.Context) *hook.Transcript {
+	facts, some := p.facts, false
+	facts.Since, facts.Until = p.at, p.at.Add(undecided)
+	for _, c := range p.worked.calls {
+		if c.ok || c.id == "" {
+			continue
+		}
+		some = true
+		if from := c.call.Begun.Add(-fileLead); from.Before(facts.Since) {
+			facts.Since = from
+		}
+	}
+	if !some || p.Look == nil || p.src.Transcript == nil {
+		return nil
+	}
+	tr, _ := p.src.Transcript(ctx, p.session, facts) // what cannot be read says nothing
+	return tr
 }
 
 // files reads what the agent's files say about runs, and applies it to all. What cannot be

@@ -332,3 +332,63 @@ func TestCommitsOfOtherFolders(t *testing.T) {
 		})
 	}
 }
+
+// TestCommitOfACallThatEndsAfterItsTask has a call that commits after its task was delivered, and
+// whose end no hook reports, while an earlier task is open. The agent's files say that it succeeded.
+func TestCommitOfACallThatEndsAfterItsTask(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		skip.Missing(t, "git is not installed")
+	}
+	for status, want := range map[hook.ToolStatus]int{hook.ToolOK: 1, hook.ToolFailed: 0} {
+		b := newBench(t)
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(command string) {
+			cmd := exec.CommandContext(context.Background(), "sh", "-c", command) //nolint:gosec // The test's.
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", b.clock.Now().Unix()))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s: %v, %s", command, err, out)
+			}
+		}
+		run("git init -q -b main && git commit -q --allow-empty -m first")
+		in := func(r spool.Record) spool.Record {
+			r.Payload = []byte(strings.Replace(string(r.Payload), `"/w"`, `"`+dir+`"`, 1))
+			return r
+		}
+		var files []hook.ToolResult
+		d := b.claudeDeliverer(func(Facts) *hook.Transcript { return &hook.Transcript{ToolResults: files} }, Destination{Name: "store", Client: &memory{}, Local: true})
+		d.Look = checkout.At
+		src := d.Sources[hook.HostClaude]
+		decode := src.Decode
+		src.Decode = func(r *spool.Record) ([]hook.Event, error) {
+			events, err := decode(r)
+			for i := range events {
+				if events[i].Kind == hook.KindToolEnd {
+					events[i].Tool.Status = hook.ToolUnknown
+				}
+			}
+			return events, err
+		}
+		d.Sources[hook.HostClaude] = src
+		const commit = `"tool_name":"Bash","tool_input":{"command":"git commit -q --allow-empty -m 'fix the login page'"},"tool_use_id":"t"`
+		b.append(in(turn("p0")[0]), in(said("SubagentStart", "p0", `"agent_id":"a1","agent_type":"Explore"`)), in(turn("p0")[3]))
+		b.clock.Advance(time.Minute)
+		b.append(in(turn("p1")[0]), in(said("PreToolUse", "p1", commit)), in(turn("p1")[3]))
+		b.clock.Advance(time.Minute)
+		b.run(d, Pass{})
+		b.clock.Advance(time.Minute)
+		run("git commit -q --allow-empty -m 'fix the login page'")
+		b.clock.Advance(time.Minute)
+		files = append(files, hook.ToolResult{ID: "t", Status: status})
+		key := b.append(in(said("PostToolUse", "p1", commit+`,"tool_response":""`)))
+		b.clock.Advance(time.Minute)
+		b.run(d, Pass{})
+		w, err := readWhereabouts(b.session(key))
+		if err != nil || len(w.Commits) != want {
+			t.Errorf("the files say %v: found %v, %v, want %d commits", status, w.Commits, err, want)
+		}
+	}
+}

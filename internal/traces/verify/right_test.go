@@ -18,6 +18,8 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
+	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
+	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
@@ -174,16 +176,64 @@ func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 	}
 }
 
-// TestADatabaseThatIsNamedIsRead has one at the place that OPENCODE_DB names.
+// TestADatabaseThatIsNamedIsRead has one at the place that a variable names: a relative path is
+// one below the folder of the agent's data.
 func TestADatabaseThatIsNamedIsRead(t *testing.T) {
+	for _, a := range []hook.Agent{hook.AgentOf(hook.HostOpencode), hook.AgentOf(hook.HostKilo)} {
+		elsewhere := t.TempDir()
+		opencodeWork(a.Word)(t, elsewhere, work())
+		made := filepath.Join(elsewhere, ".local", "share", a.Word, a.Word+".db")
+		for name, c := range map[string]struct {
+			at, data string
+			named    string
+		}{
+			"absolute":                    {at: made, named: made},
+			"relative":                    {at: "home/.local/share/" + a.Word + "/mine.db", named: "mine.db"},
+			"relative, beside the folder": {at: "home/.local/share/other/mine.db", named: "../other/mine.db"},
+			"relative to XDG_DATA_HOME":   {at: "data/" + a.Word + "/below/mine.db", data: "data", named: "below/mine.db"},
+		} {
+			dir := t.TempDir()
+			vars := map[string]string{a.Folders[0]: c.named}
+			if c.data != "" {
+				vars["XDG_DATA_HOME"] = filepath.Join(dir, c.data)
+			}
+			if !filepath.IsAbs(c.at) {
+				for _, folder := range []string{filepath.Dir(c.at), "home/.local/share/" + a.Word, "data/" + a.Word} {
+					if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := os.Link(made, filepath.Join(dir, c.at)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			getenv := func(key string) string { return vars[key] }
+			got, err := agentfiles.Read(t.Context(), a.Host, agentfiles.Env{Home: filepath.Join(dir, "home"), Getenv: getenv})
+			if err != nil || got.Sessions["ses_main"] == nil || len(got.Sessions["ses_main"].Prompts) != len(work()) {
+				t.Errorf("%s, %s: %+v, %v; want the session", a.Word, name, got, err)
+			}
+		}
+	}
+}
+
+// TestDatabaseThatALinkLeadsToIsReadWithItsLog has the newest rows in the log beside the database.
+func TestDatabaseThatALinkLeadsToIsReadWithItsLog(t *testing.T) {
 	home, elsewhere := t.TempDir(), t.TempDir()
 	opencodeWork("opencode")(t, elsewhere, work())
-	env := agentfiles.Env{Home: home, Getenv: func(key string) string {
-		return map[string]string{"OPENCODE_DB": elsewhere + "/.local/share/opencode/opencode.db"}[key]
-	}}
-	got, err := agentfiles.Read(t.Context(), "opencode", env)
-	if err != nil || got.Sessions["ses_main"] == nil || len(got.Sessions["ses_main"].Prompts) != len(work()) {
-		t.Errorf("%+v, %v; want the session", got, err)
+	made := filepath.Join(elsewhere, ".local", "share", "opencode", "opencode.db")
+	link := filepath.Join(home, ".local", "share", "opencode", "opencode.db")
+	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(made, link); err != nil {
+		skip.Missing(t, "this system makes no symbolic links: %v", err)
+	}
+	opencodetest.Exec(t, made, "PRAGMA journal_mode = wal")
+	opencodetest.Open(t, made, `INSERT INTO message (id, session_id, time_created, time_updated, data)
+		VALUES ('msg_late', 'ses_main', 1795426715000, 1795426715000, '{"role":"user"}');`)
+	got, err := agentfiles.Read(t.Context(), "opencode", agentfiles.Env{Home: home})
+	if err != nil || got.Sessions["ses_main"] == nil || len(got.Sessions["ses_main"].Turns) != len(work())+1 {
+		t.Errorf("%+v, %v; want the session with what is in the log", got, err)
 	}
 }
 

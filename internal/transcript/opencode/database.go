@@ -60,10 +60,14 @@ func (d *database) changed() bool {
 func (a agent) databases(f *transcript.Files) (files []string, places transcript.Folders) {
 	places.Add(f.Getenv("XDG_DATA_HOME"), a.Word)
 	places.Add(f.Home, ".local", "share", a.Word)
-	if named := f.Getenv(a.Folders[0]); filepath.IsAbs(named) {
+	named := f.Getenv(a.Folders[0])
+	if filepath.IsAbs(named) {
 		files = append(files, named)
 	}
 	for _, dir := range places {
+		if named != "" && !filepath.IsAbs(named) {
+			files = append(files, filepath.Join(dir, named)) // to which it is relative
+		}
 		entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
 		for _, e := range entries {
 			name := e.Name()

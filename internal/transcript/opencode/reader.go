@@ -87,6 +87,9 @@ func (a agent) read(ctx context.Context, f *transcript.Files, q transcript.Query
 	var errs []error
 	for _, path := range files {
 		db, err := open(ctx, path, standard)
+		if errors.Is(err, transcript.ErrNotFound) {
+			continue
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -105,7 +108,7 @@ func (a agent) read(ctx context.Context, f *transcript.Files, q transcript.Query
 		}
 		errs = append(errs, err)
 	}
-	if err := errors.Join(errs...); err != nil && !errors.Is(err, transcript.ErrNotFound) {
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 	return readOlder(ctx, f, places, q)

@@ -354,6 +354,27 @@ func TestLinkedDatabase(t *testing.T) {
 	}
 }
 
+// TestNamedDatabase reads the one that the environment names: a relative path is one below the
+// folder of the agent's data.
+func TestNamedDatabase(t *testing.T) {
+	for _, named := range []string{"mine.db", "../other/mine.db", "below/mine.db"} {
+		f, session, path := recorded(t, "subagent")
+		moved := filepath.Join(filepath.Dir(path), named)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(moved), 0o700), os.Rename(path, moved)); err != nil {
+			t.Fatal(err)
+		}
+		vars := map[string]string{"OPENCODE_DB": named, "XDG_DATA_HOME": t.TempDir()} // which the agent has not used
+		f.Getenv = func(key string) string { return vars[key] }
+		list, err := f.Sessions(t.Context(), reader)
+		if err != nil || len(list) != 1 || list[0].Path != moved {
+			t.Errorf("%s: sessions %+v, %v; want one", named, list, err)
+		}
+		if tr := read(t, f, transcript.Query{Session: session}); len(tr.Requests) != 4 {
+			t.Errorf("%s: %d calls, want 4", named, len(tr.Requests))
+		}
+	}
+}
+
 // TestSubagentBeginsBeforeItsRequests has a call whose start was written again while it ran, as
 // opencode does when a call reports its progress.
 func TestSubagentBeginsBeforeItsRequests(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -81,6 +82,9 @@ func deliveries(home string, first func(pid int) error) error {
 	}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
+		if err == nil && hasEnded(pid) {
+			_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // another may have done so
+		}
 		if err != nil || !isDelivery(pid, home) {
 			continue
 		}
@@ -102,20 +106,31 @@ func deliveries(home string, first func(pid int) error) error {
 	return nil
 }
 
-// isDelivery looks at a process's parent, its words and its environment.
-func isDelivery(pid int, home string) bool {
-	dir := "/proc/" + strconv.Itoa(pid)
-	stat, err := os.ReadFile(dir + "/stat")
+// hasEnded says that a process is a delivery that ended without being waited for. Of such a one
+// only its number is left, of which a long test would use up all. It began a session, as the
+// processes that this one starts and waits for do not.
+func hasEnded(pid int) bool {
+	f := stat(pid)
+	return len(f) > 3 && f[0] == "Z" && f[1] == strconv.Itoa(os.Getpid()) && f[3] == strconv.Itoa(pid)
+}
+
+// stat is what the system says of a process: its state, its parent, its group, its session and more.
+func stat(pid int) []string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return false
+		return nil
 	}
 	// pid (name) state ppid; the name may hold blanks and brackets.
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 2 || string(fields[1]) != strconv.Itoa(os.Getpid()) {
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+}
+
+// isDelivery looks at a process's parent, its words and its environment.
+func isDelivery(pid int, home string) bool {
+	if f := stat(pid); len(f) < 2 || f[1] != strconv.Itoa(os.Getpid()) {
 		return false
 	}
 	holds := func(file, want string) bool {
-		b, err := os.ReadFile(dir + "/" + file) //nolint:gosec // A file of /proc.
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + file) //nolint:gosec // A file of /proc.
 		return err == nil && slices.Contains(splitNul(b), want)
 	}
 	return holds("cmdline", "--detached") && holds("environ", "HOME="+home)

@@ -199,7 +199,8 @@ func (u Unread) String() string {
 
 // form is how one agent keeps its files.
 type form struct {
-	// folders are the patterns of the folders that hold its files, each below a home or a variable.
+	// folders are the patterns of the folders that hold its files, each below a home or a variable,
+	// which may also end in the value of one.
 	folders string
 	// open prepares for a file and returns what takes a row of it.
 	open func(*file) func(line []byte)
@@ -226,8 +227,8 @@ var forms = map[string]form{
 				"$VSCODE_PORTABLE/user-data", "$VSCODE_AGENT_FOLDER/data", "~/.*-server*/data", "~/.local/share/code-server", "$XDG_DATA_HOME/code-server"),
 		open: openCline, lacks: Lacks{UnnamedCalls: true},
 	},
-	hook.HostOpencode: {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB", whole: readOpencode},
-	hook.HostKilo:     {folders: "$XDG_DATA_HOME/kilo ~/.local/share/kilo $KILO_DB", whole: readOpencode},
+	hook.HostOpencode: {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB $XDG_DATA_HOME/opencode/$OPENCODE_DB ~/.local/share/opencode/$OPENCODE_DB", whole: readOpencode},
+	hook.HostKilo:     {folders: "$XDG_DATA_HOME/kilo ~/.local/share/kilo $KILO_DB $XDG_DATA_HOME/kilo/$KILO_DB ~/.local/share/kilo/$KILO_DB", whole: readOpencode},
 }
 
 // editors are the patterns of the tasks of Cline in the storage of editors.
@@ -255,14 +256,20 @@ var kinds = sync.OnceValue(func() map[[2]string]bool {
 
 // places lists the folders of patterns.
 func (e Env) places(patterns string) (folders []string) {
-	for pattern := range strings.FieldsSeq(patterns) {
-		name, rest, _ := strings.Cut(pattern, "/")
-		base := ""
+	value := func(name string) string {
 		switch {
 		case name == "~":
-			base = e.Home
+			return e.Home
 		case e.Getenv != nil:
-			base = e.Getenv(name[1:])
+			return e.Getenv(name[1:])
+		}
+		return ""
+	}
+	for pattern := range strings.FieldsSeq(patterns) {
+		name, rest, _ := strings.Cut(pattern, "/")
+		base := value(name)
+		if folder, variable, ok := strings.Cut(rest, "$"); ok {
+			rest = folder + value("$"+variable)
 		}
 		found := []string{rest}
 		if strings.ContainsAny(rest, "*?") {
@@ -347,7 +354,7 @@ func Find(ctx context.Context, host string, env Env) (*Files, error) {
 func written(path string) (size int64, at time.Time) {
 	places := []string{path}
 	if strings.HasSuffix(path, ".db") {
-		places = append(places, path+"-wal")
+		places = append(places, logOf(path))
 	}
 	for _, p := range places {
 		if info, err := os.Stat(p); err == nil {

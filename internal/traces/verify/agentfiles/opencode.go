@@ -65,7 +65,7 @@ func readOpencode(ctx context.Context, r *file) error {
 		return c.older()
 	}
 	options := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)", "trusted_schema(0)", "busy_timeout(2000)"}}
-	if !is(r.path+"-wal", false) {
+	if !is(logOf(r.path), false) {
 		options.Set("immutable", "1")
 	}
 	place := "/" + strings.TrimPrefix(filepath.ToSlash(r.path), "/")
@@ -104,6 +104,14 @@ func readOpencode(ctx context.Context, r *file) error {
 		}
 	}
 	return nil
+}
+
+// logOf is the log that a database has beside it, not beside a link that leads to it.
+func logOf(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return path + "-wal"
 }
 
 // older reads a session's file of an older version, and the files of its messages.
