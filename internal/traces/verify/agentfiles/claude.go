@@ -58,7 +58,7 @@ type claudeRow struct {
 	Content                                                            jsontext.Value
 	Attachment                                                         struct {
 		Type, CommandMode string
-		Prompt            jsontext.Value
+		Prompt            blockList
 	}
 	Message struct {
 		ID, Model, StopReason string
@@ -73,6 +73,10 @@ type block struct {
 	IsError                         bool
 	Content                         ends
 	InlineData                      jsontext.Value
+	FunctionResponse                struct {
+		ID, Name string
+		Response struct{ Error string }
+	}
 }
 
 // maxHead is how much of a result is kept, in bytes.
@@ -94,9 +98,6 @@ func (l *blockList) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	}
 	return in.SkipValue()
 }
-
-// blocks reads a content.
-func blocks(raw jsontext.Value) []block { return value[blockList](raw) }
 
 // claudeKinds are what a row must hold of which something is kept.
 var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`), []byte(`"stop_hook_summary"`), []byte(`"turn_duration"`)}
@@ -195,7 +196,7 @@ func (c *claudeFile) take(line []byte) {
 
 // attached notes a prompt that was typed while the agent worked.
 func (c *claudeFile) attached(row *claudeRow) {
-	text := joined(blocks(row.Attachment.Prompt))
+	text := joined(row.Attachment.Prompt)
 	if row.Attachment.Type != "queued_command" || !c.lead || !known("prompt", row.Attachment.CommandMode) || claudeHost(text) {
 		return
 	}
@@ -382,17 +383,11 @@ func (r *file) give(session string) {
 	if s == nil || s == to {
 		return
 	}
-	kept := s.Without(func(f Fact) bool { return !f.At.After(r.at) })
-	for _, p := range s.Prompts {
-		if !slices.Contains(kept.Prompts, p) {
-			to.addPrompt(to.rank[1], p)
-		}
+	kept, given := s.Without(func(f Fact) bool { return !f.At.After(r.at) }), s.Without(func(f Fact) bool { return f.At.After(r.at) })
+	for _, p := range given.Prompts {
+		to.addPrompt(to.rank[1], p)
 	}
-	for _, t := range s.Turns {
-		if !slices.Contains(kept.Turns, t) {
-			to.Turns = append(to.Turns, t)
-		}
-	}
+	to.Turns = append(to.Turns, given.Turns...)
 	s.Prompts, s.Turns = kept.Prompts, kept.Turns
 	if len(s.Prompts) == 0 {
 		s.Began = time.Time{}

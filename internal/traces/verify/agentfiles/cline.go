@@ -35,7 +35,7 @@ type clineRow struct {
 	TS                       float64
 	Say, Ask, Text, ID, Role string
 	Images                   []jsontext.Value
-	Content                  jsontext.Value
+	Content                  blockList
 	ModelInfo                struct{ ID, ModelID string }
 	Metadata                 struct{ DisplayRole string }
 	Metrics                  clineCounts
@@ -95,7 +95,7 @@ func (r *file) clineShown(i int, row *clineRow) {
 
 // clineMessages adds the calls of a conversation, and the tokens where it has them.
 func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
-	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
+	name := fileName(r.path)
 	sub := strings.HasPrefix(name, "agent_")
 	if sub {
 		r.agent = name
@@ -104,15 +104,14 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 	for i, raw := range rows {
 		row := value[clineRow](raw)
 		r.row(i, row.TS)
-		content := blocks(row.Content)
 		r.kind("cline messages", row.Role, raw)
-		for _, b := range content {
+		for _, b := range row.Content {
 			r.kind("cline parts", b.Type, raw)
 		}
 		switch row.Role {
 		case "assistant":
 			asked = nil
-			for _, b := range content {
+			for _, b := range row.Content {
 				if b.Type == "tool_use" && b.ID != "" && b.Name != "attempt_completion" {
 					r.call(b.ID, b.Name)
 					asked = append(asked, b)
@@ -128,7 +127,7 @@ func (r *file) clineMessages(rows []jsontext.Value, classic bool) {
 				r.says(!classic && len(asked) == 0, false)
 			}
 		case "user":
-			for _, b := range content {
+			for _, b := range row.Content {
 				switch {
 				case b.Type == "text" && !classic && !sub && strings.HasPrefix(b.Text, "<user_input"):
 					r.prompt(1, row.ID, typedIn(b.Text))

@@ -24,7 +24,9 @@ func (u *usage) request() Request {
 
 type codexItem struct {
 	Type, ID, SessionID, Role, Phase, Name, CallID, Model, ResponseID, TurnID, CWD string
-	Source, Content, Arguments, Error, Message, LastAgentMessage                   jsontext.Value
+	LastAgentMessage                                                               string
+	Source, Arguments, Error                                                       jsontext.Value
+	Content, Message                                                               blockList
 	Images                                                                         []jsontext.Value
 	Output                                                                         ends
 	Success                                                                        *bool
@@ -32,7 +34,7 @@ type codexItem struct {
 	Info                                                                           *struct{ TotalTokenUsage, LastTokenUsage *usage }
 	Item                                                                           struct {
 		Type, ID, Status, Server, Tool string
-		Content                        jsontext.Value
+		Content                        blockList
 	}
 }
 
@@ -136,8 +138,7 @@ type codexFile struct {
 
 func openCodex(r *file) func([]byte) {
 	c := &codexFile{file: r, left: make(map[string]string), polls: make(map[string]string), recorded: make(map[string]bool)}
-	name, _, _ := strings.Cut(filepath.Base(r.path), ".")
-	if parts := strings.Split(name, "-"); len(parts) > 5 {
+	if parts := strings.Split(fileName(r.path), "-"); len(parts) > 5 {
 		c.owner = strings.Join(parts[len(parts)-5:], "-")
 	}
 	c.home, r.session = c.owner, c.owner
@@ -230,7 +231,7 @@ func (c *codexFile) item(kind string, it *codexItem) {
 	case "patch_apply_end", "web_search_end", "exec_command_end":
 		c.nested(it)
 	case "user_message":
-		text := unquoted(it.Message)
+		text := joined(it.Message)
 		if len(it.Images) > 0 {
 			text = cmp.Or(text, "[image]")
 		}
@@ -242,7 +243,7 @@ func (c *codexFile) item(kind string, it *codexItem) {
 	case "message":
 		c.said(kind, it)
 	case "task_complete":
-		if c.compacted && !c.prompted && value[string](it.LastAgentMessage) == "" {
+		if c.compacted && !c.prompted && it.LastAgentMessage == "" {
 			at := c.at
 			c.at = c.began
 			c.prompt(3, c.key(3, "/compact"), "/compact")
@@ -275,7 +276,7 @@ func (c *codexFile) nested(it *codexItem) {
 
 // said adds a message.
 func (c *codexFile) said(kind string, it *codexItem) {
-	text := joined(blocks(it.Content))
+	text := joined(it.Content)
 	switch {
 	case it.Role == "assistant":
 		c.turn.Answered, c.turn.Failed = it.Phase != "commentary", false
@@ -325,8 +326,7 @@ func (c *codexFile) output(it *codexItem) {
 // completed adds what an item says: of a prompt, of a call, and of one that a script made.
 func (c *codexFile) completed(it *codexItem) {
 	if it.Item.Type == "UserMessage" {
-		text := joined(blocks(it.Item.Content))
-		c.prompt(2, it.Item.ID, text)
+		c.prompt(2, it.Item.ID, joined(it.Item.Content))
 		return
 	}
 	name := codexTools[it.Item.Type]
@@ -411,12 +411,4 @@ func (c *codexFile) count(it *codexItem) {
 		of = c.from
 	}
 	c.request(1, fmt.Sprintf("%s/%v/%v/%v", cmp.Or(c.turnID, fmt.Sprint(of, "/", c.rolled)), total.InputTokens, total.OutputTokens, total.TotalTokens), c.model, use.request())
-}
-
-// unquoted returns the text of a value, or the value if it is no text.
-func unquoted(raw jsontext.Value) string {
-	if len(raw) > 0 && raw[0] == '"' {
-		return value[string](raw)
-	}
-	return string(raw)
 }

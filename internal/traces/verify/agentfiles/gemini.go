@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"path/filepath"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 type geminiRow struct {
 	SessionID, Kind, ID, Timestamp, Type, Model string
-	Content                                     jsontext.Value
+	Content                                     blockList
 	Tokens                                      *struct{ Input, Output, Cached, Thoughts, Tool float64 }
 	ToolCalls                                   []struct {
 		ID, Name, Status string
@@ -49,7 +47,7 @@ func openGemini(r *file) func([]byte) {
 
 // geminiTask reports a file of an agent of the older versions, which begins with what this is to do.
 func geminiTask(row *geminiRow) bool {
-	return len(row.Messages) > 0 && begins(joined(blocks(row.Messages[0].Content)), geminiTasks)
+	return len(row.Messages) > 0 && begins(joined(row.Messages[0].Content), geminiTasks)
 }
 
 // geminiTasks are the beginnings of the tasks of agents that have no kind, and geminiWords of
@@ -67,7 +65,7 @@ func (r *file) gemini(row *geminiRow, line []byte) {
 	case "user":
 		r.of() // may be older than the first request
 		r.unauthorized(row.Content)
-		text := joined(blocks(row.Content))
+		text := joined(row.Content)
 		switch {
 		case r.sub || hostText(text):
 		case strings.HasPrefix(text, "System: Potential loop detected."):
@@ -100,7 +98,7 @@ func (r *file) gemini(row *geminiRow, line []byte) {
 		r.turn.Answered, r.turn.Unclear = false, true
 		r.lasts()
 	case "info":
-		if unquoted(row.Content) == "Request cancelled." {
+		if joined(row.Content) == "Request cancelled." {
 			r.interrupt()
 		}
 	}
@@ -110,14 +108,9 @@ func (r *file) gemini(row *geminiRow, line []byte) {
 }
 
 // unauthorized adds the calls of tools that a subagent does not have: only their answer names them.
-func (r *file) unauthorized(content jsontext.Value) {
-	for _, p := range value[[]struct {
-		FunctionResponse struct {
-			ID, Name string
-			Response struct{ Error string }
-		}
-	}](content) {
-		if q := p.FunctionResponse; strings.HasPrefix(q.Response.Error, "Unauthorized tool call: ") {
+func (r *file) unauthorized(content []block) {
+	for i := range content {
+		if q := &content[i].FunctionResponse; strings.HasPrefix(q.Response.Error, "Unauthorized tool call: ") {
 			r.call(q.ID, q.Name)
 			r.result(q.ID, Bad)
 		}
