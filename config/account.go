@@ -137,7 +137,7 @@ func urlCredentials(address string) (user, query string) {
 	return user, u.RawQuery
 }
 
-// AccountFault is why it cannot be told to which account the environment's credentials of OTLP
+// AccountFault is why it is unknown to which account the environment's credentials of OTLP
 // belong, or nil. Then nothing is sent there: it could be another project's.
 func (c *Config) AccountFault() error {
 	if err := c.otlpAccount(func(string) {}); err != nil {

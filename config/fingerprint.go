@@ -20,7 +20,7 @@ var placing = [...]string{
 // Fingerprint identifies where the process environment sends a run: 16 hex digits of
 // SHA-256 over the values of the environment, and of an env file that it names, that
 // differ from those of the user's env file. It is empty if there are none, and UnknownPlace if
-// it cannot be told. How the process was started has no part in it. Of credentials only what
+// it is unknown. How the process was started has no part in it. Of credentials only what
 // names the account has: see accountOf.
 func (c *Config) Fingerprint() string {
 	h := sha256.New()

@@ -219,6 +219,16 @@ func (e *Event) At() time.Time {
 	return e.Time
 }
 
+// TextOf returns the attribute with a key, "" if there is none or it is no text.
+func TextOf(attrs []Attr, key string) string {
+	for _, a := range attrs {
+		if s, ok := a.Value.(string); ok && a.Key == key {
+			return s
+		}
+	}
+	return ""
+}
+
 // Tool is the start or the end of a tool call.
 type Tool struct {
 	// ID is the host's tool call id, empty if it has none.

@@ -48,13 +48,8 @@ type Transcript struct {
 	// Undecided reports that the last turn has stopped and may still continue:
 	// the user's hooks decide that.
 	Undecided bool
-	// PullRequests are those that the session made, by time, as the host noted them.
-	PullRequests []PullRequest `json:",omitempty"`
 	// Limits are what the files say of the user's plan, changes alone.
 	Limits []Limit `json:",omitempty"`
-	// HostCostUSD is the host's sum of what the session cost, nil if it keeps none. It includes
-	// what a fork has copied.
-	HostCostUSD *float64 `json:",omitempty"`
 	// Inherited counts the requests in the files that another session counts, Damaged the
 	// lines of which something could not be read.
 	Inherited, Damaged int
@@ -71,13 +66,6 @@ type Transcript struct {
 
 // InVSCode is the Transcript.HostApp of an agent that runs in VS Code.
 const InVSCode = "Visual Studio Code"
-
-// PullRequest is one that a session made.
-type PullRequest struct {
-	At              time.Time
-	Number          int64
-	URL, Repository string
-}
 
 // Unread is a place in a host's files that could not be read.
 type Unread struct {

@@ -320,12 +320,8 @@ func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
 	}
 	// Runs overlap in the log if a background agent outlives its run, or if two turns
 	// are open: then events of a done run come after the offset, and the run must be
-	// read again. place and last are of the runs before each.
-	place, last := make(map[*Run]int, len(b.runs)), make([]int64, len(b.runs)+1)
-	last[0] = -1
-	for i, r := range b.runs {
-		place[r], last[i+1] = i, max(last[i], r.Last)
-	}
+	// read again.
+	place, last := b.numbered()
 	keep, beside := b.runs[n].First, n
 	for i, r := range slices.Backward(b.runs) {
 		if i < n && last[i+1] < keep && beside > i {
@@ -339,6 +335,16 @@ func (b *Builder) Boundary(done func(RunID) bool, size int64) (int64, Carry) {
 	c := carry()
 	c.Processes, c.Model = b.runs[n].processes, b.runs[n].model
 	return keep, c
+}
+
+// numbered returns the number of each run, and for each number the last event of the runs before.
+func (b *Builder) numbered() (place map[*Run]int, last []int64) {
+	place, last = make(map[*Run]int, len(b.runs)), make([]int64, len(b.runs)+1)
+	last[0] = -1
+	for i, r := range b.runs {
+		place[r], last[i+1] = i, max(last[i], r.Last)
+	}
+	return place, last
 }
 
 // turns reports that the agent numbers its turns.

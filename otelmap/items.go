@@ -131,12 +131,7 @@ func (it *item) text(key string) string {
 	if it == nil {
 		return ""
 	}
-	for _, a := range it.Attrs {
-		if s, ok := a.Value.(string); ok && a.Key == key {
-			return s
-		}
-	}
-	return ""
+	return hook.TextOf(it.Attrs, key)
 }
 
 func (it *item) marked(key string) bool {

@@ -36,11 +36,8 @@ func (b *Builder) Passed(end int64, c Carry) []Passed {
 	if n <= 0 {
 		return nil
 	}
-	place, from, last := make(map[*Run]int, len(b.runs)), make([]int64, len(b.runs)+1), make([]int64, len(b.runs)+1)
-	last[0] = -1
-	for i, r := range b.runs {
-		place[r], last[i+1] = i, max(last[i], r.Last)
-	}
+	place, last := b.numbered()
+	from := make([]int64, len(b.runs)+1)
 	// A place between two runs is one to read from if no run is on both sides of it.
 	between := make([]bool, len(b.runs)+1)
 	from[len(b.runs)], between[n] = end, true

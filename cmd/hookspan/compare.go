@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/hookspan/hookspan/config"
 	"github.com/hookspan/hookspan/internal/pipeline"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -89,9 +88,7 @@ func (ff *filterFlags) side(word string) (one *filterFlags, f store.Filter, err 
 	})
 	for part := range strings.SplitSeq(word, ",") {
 		name, value, ok := strings.Cut(part, "=")
-		near := config.Nearest(name, func(yield func(string) bool) {
-			cmd.Flags().VisitAll(func(f *pflag.Flag) { yield(f.Name) })
-		})
+		near := nearestFlag(cmd, name)
 		switch {
 		case ok && cmd.Flags().Lookup(name) != nil && strings.TrimSpace(value) != "":
 			set(name, value)

@@ -73,12 +73,16 @@ func badFlag(cmd *cobra.Command, err error) error {
 		return hinted{bad, "hookspan export and report write such a file: -o NAME." + name}
 	}
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
-		near := config.Nearest(name, func(yield func(string) bool) { cmd.Flags().VisitAll(func(f *pflag.Flag) { yield(f.Name) }) })
-		if near != "" {
+		if near := nearestFlag(cmd, name); near != "" {
 			return usageError{fmt.Errorf("%w: did you mean --%s?", bad, near), cmd}
 		}
 	}
 	return bad
+}
+
+// nearestFlag returns the flag that a word may mean, "" if none is like it.
+func nearestFlag(cmd *cobra.Command, word string) string {
+	return config.Nearest(word, func(yield func(string) bool) { cmd.Flags().VisitAll(func(f *pflag.Flag) { yield(f.Name) }) })
 }
 
 // takes limits the number of arguments. An empty one, as of a variable that is not

@@ -49,13 +49,13 @@ var senders = [...]struct {
 		return p.Text("permission_mode") == "off" || strings.HasPrefix(p.Text("permission_mode"), "auto-")
 	}},
 	// Copilot's own spelling is in camel case.
-	{hook.HostCopilot, func(p members, _ environ) bool { return p.untold() && p.has("sessionId") && !p.has("session_id") }},
+	{hook.HostCopilot, func(p members, _ environ) bool { return p.noTranscript() && p.has("sessionId") && !p.has("session_id") }},
 	{hook.HostVSCode, func(p members, _ environ) bool { return p.timed() && p.ofVSCode() }},
-	{hook.HostCopilot, func(p members, env environ) bool { return p.untold() && env("COPILOT_CLI") == "1" }},
+	{hook.HostCopilot, func(p members, env environ) bool { return p.noTranscript() && env("COPILOT_CLI") == "1" }},
 	{hook.CopilotOrVSCode, func(p members, _ environ) bool {
-		return p.untold() && p.timed() && p.named(sessionStart, userPromptSubmit, preCompact) && !p.has("initial_prompt")
+		return p.noTranscript() && p.timed() && p.named(sessionStart, userPromptSubmit, preCompact) && !p.has("initial_prompt")
 	}},
-	{hook.HostCopilot, func(p members, _ environ) bool { return p.untold() && p.timed() }},
+	{hook.HostCopilot, func(p members, _ environ) bool { return p.noTranscript() && p.timed() }},
 	// A variable with a session's id counts if it is this session's.
 	{hook.HostQwen, func(p members, env environ) bool { return p.ofSession(env("QWEN_CODE_SESSION_ID")) }},
 	{hook.HostGemini, func(p members, env environ) bool { return p.ofSession(env("GEMINI_SESSION_ID")) }},
@@ -88,8 +88,8 @@ func (p members) named(events ...string) bool {
 
 func (p members) ofSession(id string) bool { return id != "" && id == p.Text("session_id") }
 
-// untold reports that no transcript is named, as Claude Code always does.
-func (p members) untold() bool { return p.Text("transcript_path") == "" }
+// noTranscript reports that no transcript is named, as Claude Code always does.
+func (p members) noTranscript() bool { return p.Text("transcript_path") == "" }
 
 // timed reports a payload in Claude Code's form with a time, which that does not send, and
 // without its permission mode. VS Code's are so, and Copilot's and Gemini's in that form.
@@ -104,7 +104,7 @@ func (p members) ofVSCode() bool {
 	case p.named(stop):
 		return p.has("stop_hook_active") && !p.has("stop_reason")
 	case p.named(userPromptSubmit, preToolUse, postToolUse, preCompact, subagentStart, subagentStop), p.named(sessionStart) && p.Text("source") == "new":
-		return !p.untold() || p.has("model") || p.has("tool_use_id") || p.has("agent_id") || !p.has("cwd")
+		return !p.noTranscript() || p.has("model") || p.has("tool_use_id") || p.has("agent_id") || !p.has("cwd")
 	}
 	return false
 }

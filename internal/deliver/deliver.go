@@ -189,12 +189,9 @@ func (r *Result) fail(err error) {
 // their order. Errors of a destination are in its result; the returned error is
 // about the spool.
 func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
-	keys := p.Sessions
-	if len(keys) == 0 {
-		var err error
-		if keys, err = d.Spool.Sessions(); err != nil {
-			return nil, fmt.Errorf("list sessions: %w", err)
-		}
+	keys, err := d.sessions(p.Sessions)
+	if err != nil {
+		return nil, err
 	}
 	cache := &cache{}
 	results := make([]Result, len(d.Destinations))
@@ -206,6 +203,18 @@ func (d *Deliverer) Run(ctx context.Context, p Pass) ([]Result, error) {
 	}
 	wg.Wait()
 	return results, ctx.Err()
+}
+
+// sessions returns the named sessions, all of them if none is.
+func (d *Deliverer) sessions(named []spool.Key) ([]spool.Key, error) {
+	if len(named) > 0 {
+		return named, nil
+	}
+	all, err := d.Spool.Sessions()
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return all, nil
 }
 
 // idle is how long a session that is at work may be silent.

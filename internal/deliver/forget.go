@@ -19,11 +19,9 @@ import (
 // them whether or not their trace came from outside: the ended runs that it has not answered for, and those that it rejected.
 // Without keys it looks at all sessions.
 func (d *Deliverer) Waiting(ctx context.Context, dst *Destination, keys ...spool.Key) (map[string]bool, error) {
-	if len(keys) == 0 {
-		var err error
-		if keys, err = d.Spool.Sessions(); err != nil {
-			return nil, fmt.Errorf("list sessions: %w", err)
-		}
+	keys, err := d.sessions(keys)
+	if err != nil {
+		return nil, err
 	}
 	waiting := make(map[string]bool)
 	for _, k := range keys {

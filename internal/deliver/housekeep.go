@@ -168,7 +168,7 @@ func (d *Deliverer) ended(st stored, now time.Time) (ended bool) {
 	_ = d.visit(st.key, func(s *spool.Session) error {
 		// Each sweep looks at each session of a day, so a little of it is enough.
 		for _, e := range src.events(s, max(0, st.size-endRecords)) {
-			ended = e.Kind == hook.KindSessionEnd && textOf(e, otelmap.KeySessionEndReason) != "clear" || ended && !begins(e)
+			ended = e.Kind == hook.KindSessionEnd && hook.TextOf(e.Attrs, otelmap.KeySessionEndReason) != "clear" || ended && !begins(e)
 		}
 		for _, name := range d.names() {
 			position, err := ReadState(s, name)

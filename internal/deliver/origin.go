@@ -23,7 +23,7 @@ type sessionStart struct {
 // note takes over what the first start event of a session says.
 func (b *sessionStart) note(rec *spool.Record, e *hook.Event) {
 	if b.at.IsZero() && e.Kind == hook.KindSessionStart {
-		*b = sessionStart{source: textOf(e, otelmap.KeySessionSource), ppid: rec.PPID, at: rec.At}
+		*b = sessionStart{source: hook.TextOf(e.Attrs, otelmap.KeySessionSource), ppid: rec.PPID, at: rec.At}
 	}
 }
 
@@ -90,19 +90,9 @@ func (p *reading) lastPrompt(k spool.Key) (last *hook.Event) {
 		case e.Kind == hook.KindPrompt:
 			last = e
 		case e.Kind == hook.KindSessionEnd && rec.PPID == p.start.ppid && p.start.at.Sub(rec.At) <= clearWithin &&
-			textOf(e, otelmap.KeySessionEndReason) == "clear":
+			hook.TextOf(e.Attrs, otelmap.KeySessionEndReason) == "clear":
 			return last
 		}
 	}
 	return nil
-}
-
-// textOf returns an event's attribute, or "" if it is not a text.
-func textOf(e *hook.Event, key string) string {
-	for _, a := range e.Attrs {
-		if s, ok := a.Value.(string); ok && a.Key == key {
-			return s
-		}
-	}
-	return ""
 }

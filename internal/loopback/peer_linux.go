@@ -32,9 +32,8 @@ const peerPause = 2 * time.Millisecond
 // can change in between. root, who can read everything, is allowed. Where the
 // kernel lists no sockets, nothing is refused.
 func checkPeer(ctx context.Context, c net.Conn) error {
-	local, lerr := netip.ParseAddrPort(c.LocalAddr().String())
-	remote, rerr := netip.ParseAddrPort(c.RemoteAddr().String())
-	if err := errors.Join(lerr, rerr); err != nil {
+	local, remote, err := ends(c)
+	if err != nil {
 		return err
 	}
 	for {
@@ -57,11 +56,17 @@ func checkPeer(ctx context.Context, c net.Conn) error {
 	}
 }
 
-// ownerOf says whose program has accepted a connection or, before that, listens for it.
-func ownerOf(c net.Conn) (Owner, uint32) {
+// ends returns the addresses of a connection.
+func ends(c net.Conn) (local, remote netip.AddrPort, err error) {
 	local, lerr := netip.ParseAddrPort(c.LocalAddr().String())
 	remote, rerr := netip.ParseAddrPort(c.RemoteAddr().String())
-	if lerr != nil || rerr != nil {
+	return local, remote, errors.Join(lerr, rerr)
+}
+
+// ownerOf says whose program has accepted a connection or, before that, listens for it.
+func ownerOf(c net.Conn) (Owner, uint32) {
+	local, remote, err := ends(c)
+	if err != nil {
 		return OwnerUnknown, 0
 	}
 	uid, known := uint32(0), false

@@ -13,8 +13,9 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/loopback"
 )
 
 // Kind is the reason why a request has no answer.
@@ -118,7 +119,7 @@ func (a *attempt) explain(err error) *Error {
 		}
 	case headerTooLong(err):
 		e.Kind, e.text = TooLong, fmt.Sprintf("the server answered with a header of more than %d bytes", maxHeader)
-	case dialling && op.Addr != nil && refused(err):
+	case dialling && op.Addr != nil && loopback.Refused(err):
 		e.text = fmt.Sprintf("no program listens at %s (connection refused)", op.Addr)
 	case looking && dns.IsNotFound:
 		e.text = fmt.Sprintf("no address is known for the name %q (no such host)", dns.Name)
@@ -126,12 +127,6 @@ func (a *attempt) explain(err error) *Error {
 		a.protocol(e)
 	}
 	return e
-}
-
-// refused recognizes the error of Windows too, which has another number.
-func refused(err error) bool {
-	const windows = syscall.Errno(10061) // WSAECONNREFUSED
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, windows)
 }
 
 func isTimeout(err error) bool {

@@ -155,6 +155,15 @@ func AddFolders(list []string, main string, more []byte) []string {
 	return hook.Union(list, row)
 }
 
+// AddPrompt adds a prompt's event. e has what else is known of it.
+func (b *EventBuilder) AddPrompt(p *hook.Prompt, e hook.Event) {
+	e.Kind, e.Prompt = hook.KindPrompt, p.Text
+	if p.Injected {
+		e.Attrs = append([]hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}, e.Attrs...)
+	}
+	b.Add(p.At, e)
+}
+
 // AddFor adds an event of a subagent, or of the lead agent if id is empty. The
 // agent that started it is not named: it is the one at work then, as with hooks.
 func (b *EventBuilder) AddFor(id string, at time.Time, e hook.Event) {

@@ -131,11 +131,7 @@ func (s *Server) about(r *http.Request) (any, error) {
 	return out, err
 }
 
-func (s *Server) sessions(r *http.Request) (any, error) {
-	f, err := s.filter(r.Context(), r.URL.Query())
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) sessions(r *http.Request, f store.Filter) (any, error) {
 	if f.Sort = r.URL.Query().Get("sort"); f.Sort != "" && !slices.Contains(store.Orders, f.Sort) {
 		return nil, wrong("sort %q: want one of %v", f.Sort, store.Orders)
 	}
@@ -335,11 +331,7 @@ type usage struct {
 	Budgets any `json:"budgets,omitempty"`
 }
 
-func (s *Server) usage(r *http.Request) (any, error) {
-	f, err := s.filter(r.Context(), r.URL.Query())
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) usage(r *http.Request, f store.Filter) (any, error) {
 	v, err := keep(s, "usage?"+r.URL.RawQuery, 0, func() (out usage, err error) {
 		keys := []store.By{store.ByDay, store.ByModel, store.ByProject, store.ByAgent, store.ByTool, store.ByHook}
 		var groups map[store.By][]store.Group
@@ -365,11 +357,7 @@ type found struct {
 	Failed  bool   `json:"failed"`
 }
 
-func (s *Server) search(r *http.Request) (any, error) {
-	f, err := s.filter(r.Context(), r.URL.Query())
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) search(r *http.Request, f store.Filter) (any, error) {
 	if f.Text == "" {
 		return nil, wrong("text: want what to search for")
 	}

@@ -15,11 +15,7 @@ import (
 )
 
 // find returns the rows with a text.
-func (s *Server) find(r *http.Request) (any, error) {
-	l, err := s.loaded(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) find(r *http.Request, l *loaded) (any, error) {
 	if v := r.URL.Query().Get("version"); v != "" && v != strconv.FormatInt(l.version, 10) {
 		return nil, &hooks.Error{Reason: hooks.Stale, Text: "the rows are of version " + strconv.FormatInt(l.version, 10)}
 	}

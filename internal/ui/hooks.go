@@ -187,11 +187,7 @@ func (s *Server) editRoutes() {
 func edit[T any](s *Server, name string, answer func(context.Context, T) (any, error)) {
 	path := "/api/v1/" + name
 	s.writes[path] = true
-	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		if !s.allowed(r) {
-			s.fail(w, noToken)
-			return
-		}
+	s.guard(path, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			s.fail(w, &refusal{http.StatusMethodNotAllowed, "want POST", ""})

@@ -156,7 +156,7 @@ func BenchmarkLargeTrace(b *testing.B) {
 	b.Run("write", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			v, err := server.rows(r)
+			v, err := server.ofTrace(server.rows)(r)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -45,22 +45,22 @@ func (s *Server) routes() {
 	for p, answer := range map[string]func(*http.Request) (any, error){
 		"about":                    s.about,
 		"agents":                   func(*http.Request) (any, error) { return s.opts.Agents, nil },
-		"sessions":                 s.sessions,
+		"sessions":                 s.selecting(s.sessions),
 		"facets":                   s.facets,
 		"session/{id}":             s.session,
-		"traces/{id}":              s.trace,
-		"traces/{id}/rows":         s.rows,
-		"traces/{id}/lines":        s.lines,
-		"traces/{id}/row/{row}":    s.row,
-		"traces/{id}/find":         s.find,
+		"traces/{id}":              s.ofTrace(s.trace),
+		"traces/{id}/rows":         s.ofTrace(s.rows),
+		"traces/{id}/lines":        s.ofTrace(s.lines),
+		"traces/{id}/row/{row}":    s.ofTrace(s.row),
+		"traces/{id}/find":         s.ofTrace(s.find),
 		"traces/{id}/conversation": s.conversation,
 		"traces/{id}/changes":      s.changes,
-		"search":                   s.search,
-		"traces/{id}/cost":         s.cost,
+		"search":                   s.selecting(s.search),
+		"traces/{id}/cost":         s.ofTrace(s.cost),
 		"calls":                    s.toolCalls,
-		"work":                     s.work,
+		"work":                     s.selecting(s.work),
 		"waiting":                  s.waiting,
-		"usage":                    s.usage,
+		"usage":                    s.selecting(s.usage),
 		"compare":                  s.compare,
 		"sides":                    s.sides,
 		"hooks":                    s.hooks,
@@ -68,11 +68,7 @@ func (s *Server) routes() {
 		"hooks/call/{id}/{span}":   s.call,
 		"status":                   s.status,
 	} {
-		s.mux.HandleFunc("/api/v1/"+p, func(w http.ResponseWriter, r *http.Request) {
-			if !s.allowed(r) {
-				s.fail(w, noToken)
-				return
-			}
+		s.guard("/api/v1/"+p, func(w http.ResponseWriter, r *http.Request) {
 			_, err := url.ParseQuery(r.URL.RawQuery)
 			if err != nil {
 				s.fail(w, refusalOf(wrong("the address's parameters: %w", err)))
@@ -90,13 +86,46 @@ func (s *Server) routes() {
 			s.write(w, http.StatusOK, v)
 		})
 	}
-	s.mux.HandleFunc("/api/v1/traces/{id}/export", s.export)
-	s.mux.HandleFunc("/api/v1/events", s.events)
+	s.guard("/api/v1/traces/{id}/export", s.export)
+	s.guard("/api/v1/events", s.events)
 	s.editRoutes()
 	s.mux.HandleFunc("/api/", func(w http.ResponseWriter, _ *http.Request) {
 		s.fail(w, &refusal{http.StatusNotFound, "there is no such page", "the sessions are at /"})
 	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { s.fileAs(w, http.StatusNotFound, "index.html") }) // which says so
+}
+
+// guard adds a path that answers requests with the token.
+func (s *Server) guard(path string, answer http.HandlerFunc) {
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		if !s.allowed(r) {
+			s.fail(w, noToken)
+			return
+		}
+		answer(w, r)
+	})
+}
+
+// selecting answers about what the filter in a query selects.
+func (s *Server) selecting(answer func(*http.Request, store.Filter) (any, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		f, err := s.filter(r.Context(), r.URL.Query())
+		if err != nil {
+			return nil, err
+		}
+		return answer(r, f)
+	}
+}
+
+// ofTrace answers about the trace that the path names.
+func (s *Server) ofTrace(answer func(*http.Request, *loaded) (any, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		l, err := s.loaded(r)
+		if err != nil {
+			return nil, err
+		}
+		return answer(r, l)
+	}
 }
 
 var noToken = &refusal{http.StatusUnauthorized, "the token is missing or wrong", "in a terminal, hookspan ui opens the page that runs already"}

@@ -111,11 +111,7 @@ type header struct {
 	exactNames
 }
 
-func (s *Server) trace(r *http.Request) (any, error) {
-	l, err := s.loaded(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) trace(r *http.Request, l *loaded) (any, error) {
 	h, err := l.header(r.Context())
 	if err != nil {
 		return nil, err
@@ -244,11 +240,7 @@ type columns struct {
 
 const unknownEnd = math.MaxUint32
 
-func (s *Server) rows(r *http.Request) (any, error) {
-	l, err := s.loaded(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) rows(r *http.Request, l *loaded) (any, error) {
 	n := l.Len()
 	c := &columns{
 		Version: l.version, Labels: []string{}, Kinds: []view.Kind{view.KindRun, view.KindAgent, view.KindTool, view.KindChat, view.KindSpan, view.KindEvent, view.KindNoRoot},
@@ -356,11 +348,7 @@ type lineOf struct {
 // maxLines is how many lines one request returns.
 const maxLines = 200
 
-func (s *Server) lines(r *http.Request) (any, error) {
-	l, err := s.loaded(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) lines(r *http.Request, l *loaded) (any, error) {
 	from, err := number(r.URL.Query(), "from", 0, 0, 1<<30)
 	if err != nil {
 		return nil, err
@@ -395,11 +383,7 @@ type rowOf struct {
 	Source string `json:"source,omitempty"`
 }
 
-func (s *Server) row(r *http.Request) (any, error) {
-	l, err := s.loaded(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) row(r *http.Request, l *loaded) (any, error) {
 	i := l.find(r.PathValue("row"))
 	if n, err := strconv.Atoi(r.PathValue("row")); i < 0 && err == nil {
 		i = n

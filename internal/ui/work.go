@@ -22,11 +22,7 @@ const workShare = 20
 var workKeys = []store.By{view.BySubagent, view.ByServer, view.ByBlock, store.ByModel, view.ByRepository, view.ByBranch, view.ByPull, view.BySkill}
 
 // work returns sums over what was done in tasks, by workKeys.
-func (s *Server) work(r *http.Request) (any, error) {
-	f, err := s.filter(r.Context(), r.URL.Query())
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) work(r *http.Request, f store.Filter) (any, error) {
 	key := "work?" + r.URL.RawQuery
 	v, err := keep(s, key, workShare, func() (map[store.By][]grouped, error) {
 		sums := newSums(view.CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}, workKeys...)
@@ -164,11 +160,7 @@ func rowOfCall(c store.Call, edits bool) callRow {
 
 // cost returns where a task's money went, and for which pull requests. What running tasks do is not in the store, so what
 // is kept is of one state of the watched files.
-func (s *Server) cost(r *http.Request) (any, error) {
-	l, err := s.loaded(r)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) cost(r *http.Request, l *loaded) (any, error) {
 	return keep(s, "cost "+l.TraceID+s.stamp(), 0, func() (out view.Costs, err error) {
 		pulls, err := view.PullsOf(r.Context(), s.opts.Store)
 		if err != nil {

@@ -214,9 +214,9 @@ func around(text string, at place) string {
 	return before + oneLine(text[at.start:], snippetRunes)
 }
 
-// plain is JSON, or the beginning of it that a result was cut to, as people read it: without
+// Plain is JSON, or the beginning of it that a result was cut to, as people read it: without
 // brackets, quotes and escapes, which would join words. Another text stays as it is.
-func plain(text string) string {
+func Plain(text string) string {
 	if strings.HasPrefix(text, `"`) && rawjson.Check([]byte(text)) == nil {
 		return rawjson.Unquote([]byte(text))
 	}
@@ -250,9 +250,6 @@ func plain(text string) string {
 	return string(out)
 }
 
-// Plain is a text as a search reads it, and a person.
-func Plain(text string) string { return plain(text) }
-
 // textParts are what a search looks at.
 var textParts = []step.Part{step.PartKind, step.PartTool, step.PartServer, step.PartArguments, step.PartResult, step.PartFailure, step.PartTexts, step.PartEvents, step.PartHooks}
 
@@ -273,8 +270,8 @@ func textsOf(s *tracepb.Span) (out []string) {
 		out = append(out, one.Given()...)
 	}
 	out = append(out, one.Said()...)
-	add(plain(one.Arguments()))
-	add(plain(one.Result()))
+	add(Plain(one.Arguments()))
+	add(Plain(one.Result()))
 	add(s.GetStatus().GetMessage())
 	for e := range one.Events() {
 		add(e.Text())

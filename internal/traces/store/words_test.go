@@ -19,7 +19,7 @@ func TestTextsOfCallsReadAsPeopleWriteThem(t *testing.T) {
 		`"go test\n\"ls\""`:            "go test\n\"ls\"",
 		`"a" b`:                        `"a" b`,
 	} {
-		if got := plain(text); got != want {
+		if got := Plain(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -27,7 +27,7 @@ func TestTextsOfCallsReadAsPeopleWriteThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := snippet([]string{plain(`{"command":"npm test -- \"cart\"","cwd":"/x"}`)}, want); got != `command: npm test -- "cart", cwd: /x` {
+	if got := snippet([]string{Plain(`{"command":"npm test -- \"cart\"","cwd":"/x"}`)}, want); got != `command: npm test -- "cart", cwd: /x` {
 		t.Errorf("the snippet is %q", got)
 	}
 }

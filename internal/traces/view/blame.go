@@ -23,11 +23,8 @@ type Blamed struct {
 
 // Blame writes one line for each commit, with the task that made it.
 func Blame(w io.Writer, lines []Blamed, o Options) error {
-	t := &table{style: newStyle(o), rows: len(lines)}
-	add := func(c *column, cell func(l *Blamed) (text, sgr string)) {
-		c.cell = func(i int) (string, string) { return cell(&lines[i]) }
-		t.columns = append(t.columns, c)
-	}
+	t := &table{style: newStyle(o)}
+	add := columnsOf(t, lines)
 	of := func(part func(*store.Summary) string) func(l *Blamed) (string, string) {
 		return func(l *Blamed) (string, string) {
 			if l.Task == nil {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -225,11 +224,8 @@ func Calls(w io.Writer, calls []store.Call, all store.Totals, o Options) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	t := &table{style: newStyle(o), rows: len(calls)}
-	add := func(c *column, cell func(c *store.Call) (text, sgr string)) {
-		c.cell = func(i int) (string, string) { return cell(&calls[i]) }
-		t.columns = append(t.columns, c)
-	}
+	t := &table{style: newStyle(o)}
+	add := columnsOf(t, calls)
 	some := func(has func(*store.Call) bool) bool {
 		return o.Width <= 0 || slices.ContainsFunc(calls, func(c store.Call) bool { return has(&c) })
 	}
@@ -292,7 +288,6 @@ func CallsCSV(to io.Writer, calls []store.Call) error {
 		"trace", "call", "session", "agent", "project", "started", "took_ms", "waited_ms", "cost_usd",
 		"tool", "mcp_server", "subagent", "command", "status", "denied_by", "what", "files", "error",
 	})
-	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for i := range calls {
 		c := &calls[i]
 		given := NewArguments(c.Tool, c.Arguments)

@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -44,13 +43,7 @@ func Event(e *EventLine, o Options) string {
 		tail = duration(e.Took)
 	}
 	if e.Calls > 0 {
-		counts := []string{termtext.Plural(e.Calls, "call")}
-		if e.Failures > 0 {
-			counts = append(counts, fmt.Sprintf("%d failed", e.Failures))
-		}
-		if e.Denials > 0 {
-			counts = append(counts, fmt.Sprintf("%d denied", e.Denials))
-		}
+		counts := append([]string{termtext.Plural(e.Calls, "call")}, badCounts(e.Failures, e.Denials)...)
 		tail = strings.Join(append(counts, tail), ", ")
 	}
 	width := 0

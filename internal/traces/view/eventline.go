@@ -228,13 +228,11 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		if out.Text == "" || out.Text == t.said {
 			return out, false
 		}
-	case hook.KindRunError:
+	case hook.KindRunError, hook.KindRequestError:
 		out.End, out.Text = otelmap.EndFailed, strings.Trim(e.ErrorType+": "+e.Message, ": ")
-		if !open && out.Text == t.said {
+		if e.Kind == hook.KindRunError && !open && out.Text == t.said {
 			return out, false // an agent may report the failure of a turn twice
 		}
-	case hook.KindRequestError:
-		out.End, out.Text = otelmap.EndFailed, strings.Trim(e.ErrorType+": "+e.Message, ": ")
 	case hook.KindRunCancel:
 		out.Status, out.End = cancelled, otelmap.EndDenied
 	case hook.KindRunComplete:

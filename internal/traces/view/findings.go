@@ -57,11 +57,8 @@ func (st *style) findings(b *bufio.Writer, found []Finding) {
 			_, _ = b.WriteString(st.paint(sgrDim, l) + "\n")
 		}
 		from = to
-		t := &table{style: st, rows: len(of)}
-		add := func(c *column, cell func(f *Finding) (text, sgr string)) {
-			c.cell = func(i int) (string, string) { return cell(&of[i]) }
-			t.columns = append(t.columns, c)
-		}
+		t := &table{style: st}
+		add := columnsOf(t, of)
 		add(&column{name: "TASK"}, func(f *Finding) (string, string) { return store.ShortID(f.Trace), sgrBold })
 		add(&column{name: "SPAN", order: 3}, func(f *Finding) (string, string) { return termtext.CutWidth(f.Spans[0], shortID, ""), sgrDim })
 		add(&column{name: "STARTED", order: 2}, func(f *Finding) (string, string) { return t.age(f.Started), sgrDim })

@@ -60,7 +60,6 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 		"input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd", "unpriced_models",
 	}
 	_ = w.Write(append(names, "title", "took_ms", "waited_ms", "edits_denied", "last_trace", "until", "branches", "of_model_cost_usd", "median_cost_usd", "dearest_cost_usd", "of_calls", "repository", "added_tokens", "used_percent"))
-	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	some := func(text string, known bool) string { return map[bool]string{true: text}[known] }
 	for _, g := range groups {
 		timed := g.Traces > 0 && by != ByBlock
@@ -87,6 +86,9 @@ func CSV(to io.Writer, by store.By, groups []store.Group) error {
 	w.Flush()
 	return w.Error()
 }
+
+// ms is a time for a spreadsheet.
+func ms(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // usd is a cost or a share for a spreadsheet, "" if it is not known.
 func usd(cost *float64) string {

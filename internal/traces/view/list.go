@@ -182,13 +182,10 @@ func List(w io.Writer, traces []store.Summary, running int, notes map[string][]N
 	if len(traces) == 0 {
 		return nil
 	}
-	t := &table{style: newStyle(o), rows: len(traces)}
+	t := &table{style: newStyle(o)}
+	add := columnsOf(t, traces)
 	differ := func(of func(*store.Summary) string) bool {
 		return o.Width <= 0 || slices.ContainsFunc(traces, func(s store.Summary) bool { return of(&s) != of(&traces[0]) })
-	}
-	add := func(c *column, cell func(s *store.Summary) (text, sgr string)) {
-		c.cell = func(i int) (string, string) { return cell(&traces[i]) }
-		t.columns = append(t.columns, c)
 	}
 	add(&column{name: "TASK"}, func(s *store.Summary) (string, string) {
 		return store.ShortID(s.TraceID), sgrBold
@@ -285,18 +282,22 @@ func callCounts(t store.Totals) []string {
 	if t.Calls == 0 {
 		return nil
 	}
-	var not []string
-	if t.Failures > 0 {
-		not = append(not, fmt.Sprintf("%d failed", t.Failures))
-	}
-	if t.Denials > 0 {
-		not = append(not, fmt.Sprintf("%d denied", t.Denials))
-	}
 	text := termtext.Plural(t.Calls, "call")
-	if not != nil {
-		text += " (" + strings.Join(not, ", ") + ")"
+	if bad := badCounts(t.Failures, t.Denials); bad != nil {
+		text += " (" + strings.Join(bad, ", ") + ")"
 	}
 	return []string{text}
+}
+
+// badCounts returns the numbers of failed and denied calls, without those that are none.
+func badCounts(failures, denials int) (out []string) {
+	if failures > 0 {
+		out = append(out, fmt.Sprintf("%d failed", failures))
+	}
+	if denials > 0 {
+		out = append(out, fmt.Sprintf("%d denied", denials))
+	}
+	return out
 }
 
 // inCents reports whether a cost is shown with two decimals.

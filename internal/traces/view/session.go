@@ -96,7 +96,7 @@ func (p *treePrinter) turn(t *store.Trace, n int) {
 		case WhoTool:
 			p.plain(r, lead)
 			p.problem(r, lead+"          ")
-			p.edits(r, lead+"          ", shortDiff)
+			p.edits(r, lead+"          ")
 		case WhoSubagent:
 			p.plain(r, lead)
 		case WhoFailure:

@@ -54,6 +54,15 @@ type column struct {
 	width      int
 }
 
+// columnsOf returns a function that adds a column with a cell for each of the values.
+func columnsOf[T any](t *table, values []T) func(c *column, cell func(*T) (text, sgr string)) {
+	t.rows = len(values)
+	return func(c *column, cell func(*T) (text, sgr string)) {
+		c.cell = func(i int) (string, string) { return cell(&values[i]) }
+		t.columns = append(t.columns, c)
+	}
+}
+
 func (t *table) fill(c *column) {
 	c.cells, c.sgr, c.width = nil, nil, termtext.Width(c.name)
 	for i := range t.rows {

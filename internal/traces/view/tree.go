@@ -231,7 +231,7 @@ func (p *treePrinter) rows(entries []*entry) {
 		}
 		p.writeRow(e.Row, lead)
 		p.problem(e.Row, rest)
-		p.edits(e.Row, rest, shortDiff)
+		p.edits(e.Row, rest)
 		if p.Verbose {
 			for _, f := range e.Fields() {
 				p.field(rest, f)
@@ -384,22 +384,21 @@ func (p *treePrinter) gist(message string) []string {
 	return lines[n-2:]
 }
 
-// edits writes the changes that a call asked for, at most so many lines of each unless
-// the view is verbose.
-func (p *treePrinter) edits(r *Row, lead string, most int) {
+// edits writes the changes that a call asked for.
+func (p *treePrinter) edits(r *Row, lead string) {
 	if r.Kind != KindTool {
 		return
 	}
 	for _, e := range r.Arguments().Edits() {
-		p.diff(e, lead, most)
+		p.diff(e, lead)
 	}
 }
 
 // diff writes the lines of a change.
-func (p *treePrinter) diff(e Edit, lead string, most int) {
+func (p *treePrinter) diff(e Edit, lead string) {
 	for i, l := range e.Lines {
-		if i == most && len(e.Lines) > most+1 && !p.Verbose {
-			p.below(lead, p.paint(sgrDim, p.ellipsis+" "+termtext.Plural(len(e.Lines)-most, "more line")))
+		if i == shortDiff && len(e.Lines) > shortDiff+1 && !p.Verbose {
+			p.below(lead, p.paint(sgrDim, p.ellipsis+" "+termtext.Plural(len(e.Lines)-shortDiff, "more line")))
 			return
 		}
 		p.below(lead, p.paint(signColor(l), p.cut(l, p.Width-termtext.Width(lead))))

@@ -35,9 +35,6 @@ type build struct {
 	seed maphash.Seed
 	read map[uint64]bool
 
-	// pulls are the pull requests that Claude Code noted, hostCost is its sum of the session's cost.
-	pulls    []hook.PullRequest
-	hostCost *float64
 	// gone reports that only the subagents' files are left of the session.
 	gone bool
 	// kinds are those of rows that are not known.

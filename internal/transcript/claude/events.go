@@ -67,21 +67,17 @@ func addPrompts(b *transcript.EventBuilder) {
 			continue
 		}
 		seen[id], newest[p.Turn] = p.At, p.At
-		e := hook.Event{
-			Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text,
-			Key: claude.PromptKey(p.Turn, p.Text),
-		}
+		e := hook.Event{Name: "UserPromptSubmit", Turn: p.Turn, Key: claude.PromptKey(p.Turn, p.Text)}
 		if again {
 			e.Key = ""
 		}
 		if p.Injected {
-			e.Attrs, e.Message = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}, claude.Summary(p.Text)
-			e.Background = claude.AgentEnds(p.Text)
+			e.Message, e.Background = claude.Summary(p.Text), claude.AgentEnds(p.Text)
 		}
 		if p.Queued && p.Turn == "" {
-			e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
+			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
 		}
-		b.Add(p.At, e)
+		b.AddPrompt(&p, e)
 	}
 }
 

@@ -140,7 +140,7 @@ func (l *fileLog) add(r *row) {
 // idleRows are those that say nothing of the work, or what others say.
 const idleRows = " summary progress file-history-snapshot file-history-delta last-prompt mode permission-mode ai-title custom-title agent-name" +
 	" agent-color agent-setting tag worktree-state attribution-snapshot content-replacement speculation-accept task-summary api-request-blob" +
-	" api-request-shape atis-latch tools-used start result started "
+	" api-request-shape atis-latch tools-used start result started pr-link cost-state "
 
 // knownParts are the kinds of the parts of messages.
 const knownParts = " text thinking redacted_thinking tool_use tool_result image document server_tool_use advisor_tool_result" +
@@ -163,16 +163,6 @@ func (l *fileLog) addRow(r *row) {
 		return
 	case "attachment", "queue-operation":
 		l.addQueued(r)
-		return
-	case "pr-link":
-		if n, ok := rawjson.Int(r.Get("prNumber")); ok {
-			l.b.pulls = append(l.b.pulls, hook.PullRequest{At: r.at, Number: n, URL: r.text("prUrl"), Repository: r.text("prRepository")})
-		}
-		return
-	case "cost-state":
-		if usd, ok := rawjson.Float(r.Get("totalCostUSD")); ok && r.text("sessionId") == l.b.session && !r.is("hasUnknownModelCost") {
-			l.b.hostCost = &usd
-		}
 		return
 	default:
 		if !strings.Contains(idleRows, " "+r.kind+" ") {

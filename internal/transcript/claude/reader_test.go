@@ -228,9 +228,6 @@ func TestClaudeCostEqualsItsOwn(t *testing.T) {
 				}{m.In, m.Out, m.Read, m.Write, m.Cost}
 			}
 			tr := readFixture(t, folder, "")
-			if tr.HostCostUSD == nil || *tr.HostCostUSD != own.Total {
-				t.Errorf("Claude Code's sum is %v, want %v", tr.HostCostUSD, own.Total)
-			}
 			for _, c := range tr.Requests {
 				if c.Usage == nil {
 					continue
@@ -375,8 +372,7 @@ func TestClaudeSessionAsAWhole(t *testing.T) {
 	}
 	tr.Agents, tr.Checkouts, tr.Ends, tr.ToolResults, tr.Prompts, tr.Requests = nil, nil, nil, nil, nil, nil // goldens have the checkouts
 	if diff := cmp.Diff(&hook.Transcript{
-		HostCostUSD: new(0.00716),
-		Provider:    "anthropic", Model: "claude-opus-5-5", HostVersion: "2.1.329", Cwd: "/home/dev/project",
+		Provider: "anthropic", Model: "claude-opus-5-5", HostVersion: "2.1.329", Cwd: "/home/dev/project",
 		Session: "764ec3b4-c2f4-4826-ac4c-af76d495ab41",
 		Sources: []string{"764ec3b4-c2f4-4826-ac4c-af76d495ab41.jsonl", "agent-" + agent + ".jsonl"},
 	}, tr); diff != "" {

@@ -125,7 +125,7 @@ func (r *reader) read(ctx context.Context, path string, q transcript.Query) (*ho
 	}
 	t.Requests = b.calls.resolve()
 	t.Prompts, t.ToolResults, t.Ends, t.Compactions = b.prompts, b.results, b.ends.found, b.compactions
-	t.CopiedBy, t.PullRequests, t.HostCostUSD = b.others.copiedBy, b.pulls, b.hostCost
+	t.CopiedBy = b.others.copiedBy
 	t.HostVersion, t.Cwd, t.Checkouts, t.Moves = b.version, b.cwd, b.checkouts, b.moves.Sorted(b.cwd)
 	t.HostApp = b.app
 	t.Checkouts.Sort()

@@ -30,7 +30,7 @@ func addTaskEvents(b *transcript.EventBuilder) {
 		if i == 0 && !began.Before(p.At) {
 			start.Prompt = p.Text
 		}
-		addPrompt(b, p)
+		b.AddPrompt(&p, hook.Event{Name: "UserPromptSubmit"})
 	}
 	b.Add(began, start)
 	var ends []time.Time
@@ -59,14 +59,6 @@ func addTaskEvents(b *transcript.EventBuilder) {
 	})
 }
 
-func addPrompt(b *transcript.EventBuilder, p hook.Prompt) {
-	e := hook.Event{Kind: hook.KindPrompt, Name: "UserPromptSubmit", Prompt: p.Text}
-	if p.Injected {
-		e.Attrs = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}
-	}
-	b.Add(p.At, e)
-}
-
 // addSessionEvents adds the events of a session of Cline's SDK: one run for each
 // prompt, but a prompt given while the agent is at work belongs to its run.
 func addSessionEvents(b *transcript.EventBuilder) {
@@ -77,7 +69,7 @@ func addSessionEvents(b *transcript.EventBuilder) {
 		if !open || p.Text == "" {
 			b.Add(p.At, hook.Event{Kind: hook.KindRunStart, Name: "TaskStart", Prompt: p.Text})
 		}
-		addPrompt(b, p)
+		b.AddPrompt(&p, hook.Event{Name: "UserPromptSubmit"})
 		var next time.Time
 		if i+1 < len(t.Prompts) {
 			next = t.Prompts[i+1].At

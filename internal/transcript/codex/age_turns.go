@@ -49,7 +49,7 @@ func (a *oldTurns) add(r *row) {
 	a.next(r)
 	switch {
 	case item && kind == "message" && p.Text("role") == "assistant":
-		for _, raw := range elements(p, "content") {
+		for _, raw := range contents(p) {
 			if text := rawjson.Members(raw).Text("text"); text != "" {
 				a.text = text
 			}

@@ -19,7 +19,7 @@ func (l *log) addItem(kind string, p rawjson.Object, at time.Time) {
 			l.given(at)
 			return
 		}
-		for _, raw := range elements(p, "content") {
+		for _, raw := range contents(p) {
 			if text := rawjson.Members(raw).Text("text"); text != "" {
 				l.answered(text, "")
 				l.result = text
@@ -55,8 +55,9 @@ func (l *log) addItem(kind string, p rawjson.Object, at time.Time) {
 // isCall reports an item in which the model calls a tool.
 func isCall(kind string) bool { return strings.HasSuffix(kind, "_call") }
 
-func elements(p rawjson.Object, name string) [][]byte {
-	list, _ := p.Elements(name)
+// contents are the parts of an item.
+func contents(p rawjson.Object) [][]byte {
+	list, _ := p.Elements("content")
 	return list
 }
 
@@ -281,7 +282,7 @@ func (l *log) addDone(item rawjson.Object, started, ended time.Time) {
 	switch item.Text("type") {
 	case userMessage:
 		var texts []string
-		for _, raw := range elements(item, "content") {
+		for _, raw := range contents(item) {
 			texts = append(texts, rawjson.Members(raw).Text("text"))
 		}
 		l.addPrompt(hook.Lines(texts...), ended)

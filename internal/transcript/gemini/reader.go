@@ -109,13 +109,8 @@ func nameID(path string) string {
 func files(places transcript.Folders, session string) (paths []string) {
 	for _, root := range places {
 		for _, project := range transcript.Subfolders(filepath.Join(root, "tmp")) {
-			dir := filepath.Join(project, chats)
-			entries, _ := os.ReadDir(dir) // a folder that cannot be listed has none
-			for _, e := range entries {
-				if ext := filepath.Ext(e.Name()); ext == suffix || ext == document {
-					paths = append(paths, filepath.Join(dir, e.Name()))
-				}
-			}
+			here, _ := agentFiles(filepath.Join(project, chats)) // a folder that cannot be listed has none
+			paths = append(paths, here...)
 		}
 	}
 	begin := session[:min(idLength, len(session))]

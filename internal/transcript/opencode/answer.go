@@ -176,16 +176,11 @@ func usage(m *message) *hook.Usage {
 // addEvents adds the events that the plugin would have handed on.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		e := hook.Event{
-			Kind: hook.KindPrompt, Name: "message.part.updated", Turn: p.Turn, Prompt: p.Text, Key: opencode.Key("prompt", p.Turn),
-		}
+		e := hook.Event{Name: "message.part.updated", Turn: p.Turn, Key: opencode.Key("prompt", p.Turn)}
 		if p.Queued {
 			e.Key = ""
 		}
-		if p.Injected {
-			e.Attrs = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}
-		}
-		b.Add(p.At, e)
+		b.AddPrompt(&p, e)
 	}
 	b.AddTools(nil)
 	b.AddAgents("message.part.updated", "session.idle", nil)

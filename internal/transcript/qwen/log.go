@@ -482,14 +482,11 @@ func usageOf(o rawjson.Object, names *[5]string) *hook.Usage {
 // addEvents adds the events of Qwen Code's hooks.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for i, p := range b.Transcript.Prompts {
-		e := hook.Event{Kind: hook.KindPrompt, Name: "UserPromptSubmit", Turn: p.Turn, Prompt: p.Text}
+		e := hook.Event{Name: "UserPromptSubmit", Turn: p.Turn}
 		if p.Turn != "" {
 			e.Key = "UserPromptSubmit/" + p.Turn + "/" + strconv.Itoa(i)
 		}
-		if p.Injected {
-			e.Attrs = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}
-		}
-		b.Add(p.At, e)
+		b.AddPrompt(&p, e)
 	}
 	b.AddTools(nil)
 	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Subagent, e *hook.Event) { e.Turn = a.Turn })

@@ -20,25 +20,31 @@ func (c *Catalog) asks(f *File, h *Hook, e hookfile.Entry, report *install.Repor
 		}
 	case !e.Runs:
 		h.Never = "it cannot run as it is written"
-		for _, p := range h.Problems {
-			if p.Dropped {
-				h.Never = p.Text
-				h.Problems = slices.DeleteFunc(slices.Clone(h.Problems), func(q hookfile.Problem) bool { return q == p })
-				break
-			}
+		if p, ok := h.take(func(p hookfile.Problem) bool { return p.Dropped }); ok {
+			h.Never = p.Text
 		}
 	case f.Agent == agentCline && report != nil:
 		h.Never, h.Partly, h.Hint = clineAsks(report, e.Event, f.Project)
 	}
 	if h.Never == "" {
-		for _, p := range h.Problems {
-			if strings.Contains(p.Text, "never runs") && !strings.Contains(p.Text, "never runs for") {
-				h.Never, h.Hint = p.Text, ""
-				h.Problems = slices.DeleteFunc(slices.Clone(h.Problems), func(q hookfile.Problem) bool { return q == p })
-				break
-			}
+		p, ok := h.take(func(p hookfile.Problem) bool {
+			return strings.Contains(p.Text, "never runs") && !strings.Contains(p.Text, "never runs for")
+		})
+		if ok {
+			h.Never, h.Hint = p.Text, ""
 		}
 	}
+}
+
+// take removes the first of the hook's problems that is as asked for, and returns it.
+func (h *Hook) take(is func(hookfile.Problem) bool) (p hookfile.Problem, ok bool) {
+	i := slices.IndexFunc(h.Problems, is)
+	if i < 0 {
+		return p, false
+	}
+	p = h.Problems[i]
+	h.Problems = slices.DeleteFunc(slices.Clone(h.Problems), func(q hookfile.Problem) bool { return q == p })
+	return p, true
 }
 
 // clineAsks says why Cline does not start a hook for an event of Claude Code's: the

@@ -203,7 +203,7 @@ func (e *Editor) prepare(ctx context.Context, c *change, r Request) error {
 	if r.Kind == "test" {
 		return e.prepareTest(ctx, c, r)
 	}
-	f, err := e.find(ctx, r.File, true)
+	f, err := e.find(ctx, r.File)
 	if err != nil {
 		return err
 	}
@@ -291,8 +291,8 @@ func asRefusal(err error) error {
 	return Refused("%s", err)
 }
 
-// find reads the file with an id again. strict is as in File.open.
-func (e *Editor) find(ctx context.Context, id string, strict bool) (*File, error) {
+// find reads the file with an id again, strictly as in File.open.
+func (e *Editor) find(ctx context.Context, id string) (*File, error) {
 	projects, _, _ := e.Catalog.survey(ctx)
 	for _, f := range e.Catalog.files(projects) {
 		if f.ID != id {
@@ -301,7 +301,7 @@ func (e *Editor) find(ctx context.Context, id string, strict bool) (*File, error
 		if !f.Editable {
 			return nil, Refused("%s is not yours to change here: it is read only", f.Path)
 		}
-		if err := f.open(strict); err != nil {
+		if err := f.open(true); err != nil {
 			return nil, &Error{Wrong, e.Catalog.Process.Clean(err.Error()), "fix the file first"}
 		}
 		return &f, nil
@@ -361,7 +361,7 @@ func (e *Editor) write(ctx context.Context, c *change, kind string, first func()
 
 // same reads the file of a change again, and refuses it if it is not as it was shown.
 func (e *Editor) same(ctx context.Context, c *change) (*File, error) {
-	f, err := e.find(ctx, c.file.ID, true)
+	f, err := e.find(ctx, c.file.ID)
 	if err != nil {
 		return nil, &Error{Stale, cmp.Or(err.Error(), c.Path) + ": nothing was written", "look at the change again"}
 	}

@@ -91,9 +91,9 @@ func (c *checker) variables(f *syntax.File) {
 			c.noteOnce(n.Param.Value, "$%s is set for plugins of Claude Code only and empty here: set it under \"env\" in hooks.json, or write the path itself", n.Param.Value)
 		case *syntax.Redirect:
 			// The word of a redirection to the file, such as >>"$CLAUDE_ENV_FILE".
-			writes = n.Op != syntax.RdrIn && n.Word != nil && mentions(n.Word, "CLAUDE_ENV_FILE")
+			writes = n.Op != syntax.RdrIn && n.Word != nil && namesEnvFile(n.Word)
 		case *syntax.CallExpr:
-			writes = len(n.Args) > 1 && n.Args[0].Lit() == "tee" && mentions(n, "CLAUDE_ENV_FILE")
+			writes = len(n.Args) > 1 && n.Args[0].Lit() == "tee" && namesEnvFile(n)
 		}
 		if writes {
 			c.noteOnce("CLAUDE_ENV_FILE", "writes to CLAUDE_ENV_FILE, which nothing reads on Cline: set the variables under \"env\" in hooks.json")
@@ -102,10 +102,10 @@ func (c *checker) variables(f *syntax.File) {
 	})
 }
 
-func mentions(n syntax.Node, variable string) bool {
+func namesEnvFile(n syntax.Node) bool {
 	return contains(n, func(n syntax.Node) bool {
 		p, ok := n.(*syntax.ParamExp)
-		return ok && p.Param != nil && p.Param.Value == variable
+		return ok && p.Param != nil && p.Param.Value == "CLAUDE_ENV_FILE"
 	})
 }
 

@@ -166,12 +166,16 @@ func (t Trust) read() (trustList, error) {
 	case list.Version > trustVersion:
 		return empty, fmt.Errorf("list of trusted hooks files %q: version %d, this hookspan reads up to %d: use the newer hookspan", t.Path, list.Version, trustVersion)
 	}
-	slices.SortFunc(list.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
+	list.sort()
 	return list, nil
 }
 
+func (l trustList) sort() {
+	slices.SortFunc(l.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
+}
+
 func (t Trust) write(list trustList) error {
-	slices.SortFunc(list.Files, func(a, b TrustedFile) int { return strings.Compare(a.Path, b.Path) })
+	list.sort()
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err == nil {
 		err = atomicfile.Write(t.Path, append(data, '\n'), atomicfile.Options{})
