@@ -260,14 +260,14 @@ type Sums struct {
 	Points []sums.Point
 }
 
-// Grown reports whether something was counted that the destination at a place has not acknowledged, and
+// Unreported reports whether something was counted that the destination at a place has not acknowledged, and
 // the time of its newest report, zero if there is none. It is for a Store that counts.
-func (s *Store) Grown(ctx context.Context, place string) (grown bool, reported time.Time, err error) {
+func (s *Store) Unreported(ctx context.Context, place string) (some bool, reported time.Time, err error) {
 	var at int64
-	err = eachRow(ctx, s.db, func(scan func(...any) error) error { return scan(&grown, &at) },
+	err = eachRow(ctx, s.db, func(scan func(...any) error) error { return scan(&some, &at) },
 		`SELECT EXISTS (SELECT 1 FROM series s LEFT JOIN acknowledged a ON a.place = ?1 AND a.series = s.id WHERE s.counts <> coalesce(a.counts, x'00')),
 			coalesce((SELECT at FROM reports WHERE place = ?1), 0)`, place)
-	return grown, fromColumn(at), s.wrap("look for new sums", err)
+	return some, fromColumn(at), s.wrap("look for new sums", err)
 }
 
 // Sums returns what was counted, and what of it the destination at a place has acknowledged.
