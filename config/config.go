@@ -207,7 +207,7 @@ var table = [...]variable{
 	{name: metricsPrefix + "CERTIFICATE", fileOnly: true, kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CERTIFICATE, which it replaces for metrics."},
 	{name: metricsPrefix + "CLIENT_CERTIFICATE", fileOnly: true, kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE, which it replaces for metrics."},
 	{name: metricsPrefix + "CLIENT_KEY", fileOnly: true, kind: "abspath", allowed: "an absolute path", doc: "As OTEL_EXPORTER_OTLP_CLIENT_KEY, which it replaces for metrics."},
-	{name: metricInterval, fileOnly: true, byDefault: "60000", kind: "millis", lowest: "1", highest: "3600000", allowed: "milliseconds from 1 to 3600000", doc: "Least time between two reports of metrics. hookspan flush and run report at once."},
+	{name: metricInterval, fileOnly: true, byDefault: "60000", kind: "millis", lowest: "1", highest: "300000", allowed: "milliseconds from 1 to 300000", doc: "Least time between two reports of metrics, for whose end a delivery waits. hookspan flush and run report at once."},
 	{name: metricsPrefix + "TEMPORALITY_PREFERENCE", fileOnly: true, byDefault: "cumulative", kind: "oneof", allowed: "cumulative, delta, lowmemory", doc: "cumulative sends totals; delta, and lowmemory, what was added since the endpoint's last answer."},
 }
 

@@ -75,10 +75,11 @@ func (c *Config) MetricsDelta() bool {
 	return t == "delta" || t == "lowmemory"
 }
 
-// MetricsInterval is the least time between two reports of metrics by deliveries.
+// MetricsInterval is the least time between two reports of metrics by deliveries. A wrong one, which is a
+// problem already, is the default.
 func (c *Config) MetricsInterval() time.Duration {
-	d, _ := time.ParseDuration(cmp.Or(c.value(metricInterval).users(), "1m")) // Load has checked it.
-	return d
+	d, _ := time.ParseDuration(c.value(metricInterval).users())
+	return cmp.Or(d, time.Minute)
 }
 
 // MetricsRepository reports that metrics are by repository.

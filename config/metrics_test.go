@@ -98,6 +98,14 @@ OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=Delta`,
 	}
 }
 
+// TestWrongIntervalIsTheDefault has one that is longer than a delivery may take.
+func TestWrongIntervalIsTheDefault(t *testing.T) {
+	c, err := Load(input("HOOKSPAN_METRICS=true\nOTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318\nOTEL_METRIC_EXPORT_INTERVAL=300001"))
+	if err == nil || !strings.HasPrefix(err.Error(), "OTEL_METRIC_EXPORT_INTERVAL: found") || !c.MetricsOn() || c.MetricsInterval() != time.Minute {
+		t.Errorf("interval %v, on %t, error %v", c.MetricsInterval(), c.MetricsOn(), err)
+	}
+}
+
 func TestAccountsOfMetricsDiffer(t *testing.T) {
 	account := func(headers string) string {
 		c := load(t, input("HOOKSPAN_METRICS=true\nOTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://localhost:4318\n"+headers))

@@ -42,10 +42,22 @@ func TestTheMachineCountsAsTheCollector(t *testing.T) {
 	}
 	odd.Resource = nil
 	sessions = append(sessions, odd)
+	// A run has a repository, and of some of its requests and calls another one.
+	roots := make([]*tracepb.Span, len(sessions))
+	for i, one := range sessions {
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{one}) {
+			if len(s.ParentSpanId) == 0 {
+				roots[i] = s
+				s.Attributes = otlp.Set(s.Attributes, otlp.String(instruments.Repository, "shop"))
+			} else if s.SpanId[0]%4 == 0 {
+				s.Attributes = otlp.Set(s.Attributes, otlp.String(instruments.Repository, "library"))
+			}
+		}
+	}
 
-	r := start(t, nil, nil)
+	r := start(t, nil, func(c *Config) { c.Labels = instruments.Repository })
 	counts := make(sums.Counts)
-	for _, one := range sessions {
+	for i, one := range sessions {
 		b, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{one}})
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +69,7 @@ func TestTheMachineCountsAsTheCollector(t *testing.T) {
 		r.take(td)
 		for s := range otlp.Spans([]*tracepb.ResourceSpans{one}) {
 			if sums.Counted(s) {
-				counts.Add(sums.Service(one), s)
+				counts.Add(sums.Service(one), s, sums.Repository(one, s, roots[i])...)
 			}
 		}
 	}
@@ -129,7 +141,7 @@ func seriesOf(all []*metricspb.ResourceMetrics) map[string]total {
 func labels(p interface{ GetAttributes() []*commonpb.KeyValue }) string {
 	out := make(map[string]string)
 	for _, kv := range p.GetAttributes() {
-		if kv.GetKey() != "gateway" && kv.GetKey() != "service.name" {
+		if kv.GetKey() != "gateway" && kv.GetKey() != "service.name" && kv.GetValue().GetStringValue() != "" {
 			out[kv.GetKey()] = kv.GetValue().GetStringValue()
 		}
 	}

@@ -120,6 +120,14 @@ func accountIn(list io.Reader, uid uint32) Owner {
 // peerOwner finds the user of the other end of a connection from local, or of the socket
 // that listens at remote if local is zero.
 func peerOwner(local, remote netip.AddrPort) (uid uint32, accepted bool, err error) {
+	if uid, accepted, ok := diagnosed(local, remote); ok {
+		return uid, accepted, nil
+	}
+	return inTables(local, remote)
+}
+
+// inTables is peerOwner by the kernel's lists.
+func inTables(local, remote netip.AddrPort) (uid uint32, accepted bool, err error) {
 	found := 0
 	for _, path := range socketTables {
 		table, err := os.Open(path)

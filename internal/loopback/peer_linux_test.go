@@ -3,6 +3,7 @@ package loopback
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"os"
@@ -164,6 +165,48 @@ broken line
 	for uid, want := range map[uint32]Owner{1: OwnerService, 4: OwnerService, 110: OwnerService, 1000: OwnerPerson, 1001: OwnerPerson, 10001: OwnerUnknown} {
 		if got := accountIn(strings.NewReader(list), uid); got != want {
 			t.Errorf("user %d: %d, want %d", uid, got, want)
+		}
+	}
+}
+
+// TestTheKernelAnswersAsItsTablesDo asks for a connection before and after it is accepted, and for its
+// listener, by either way.
+func TestTheKernelAnswersAsItsTablesDo(t *testing.T) {
+	for listen, dial := range map[string]string{"127.0.0.1:0": "127.0.0.1", "0.0.0.0:0": "127.0.0.2", "[::]:0": "127.0.0.1", "[::1]:0": "::1"} {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", listen)
+		if err != nil {
+			t.Logf("%s: %v", listen, err)
+			continue
+		}
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", net.JoinHostPort(dial, port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		local, remote := netip.MustParseAddrPort(c.LocalAddr().String()), netip.MustParseAddrPort(c.RemoteAddr().String())
+		compare := func(what string, local netip.AddrPort, want bool) {
+			t.Helper()
+			uid, accepted, err := inTables(local, remote)
+			asked, answered, ok := diagnosed(local, remote)
+			if !ok {
+				skip.Missing(t, "the kernel does not answer sock_diag(7)")
+			}
+			if err != nil || accepted != want || answered != want || asked != uid {
+				t.Errorf("%s, %s: user %d, %t; by the tables %d, %t, %v; want %t", listen, what, asked, answered, uid, accepted, err, want)
+			}
+		}
+		compare("waits", local, false)
+		compare("listens", netip.AddrPort{}, true)
+		accepted, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare("is accepted", local, true)
+		if err := errors.Join(c.Close(), accepted.Close(), l.Close()); err != nil {
+			t.Error(err)
+		}
+		if _, _, ok := diagnosed(netip.AddrPort{}, remote); ok {
+			t.Errorf("%s: a listener that is closed is found", listen)
 		}
 	}
 }

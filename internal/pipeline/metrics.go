@@ -23,16 +23,10 @@ const metricsAtOnce = 500
 
 // metrics sends what the local store has counted.
 type metrics struct {
-	of     *Pipeline
-	client *deliver.Metrics
+	of   *Pipeline
+	pass deliver.Pass
 	// place names the endpoint and the account in the store.
 	place string
-}
-
-func (p *Pipeline) metrics() (m metrics, err error) {
-	s, name := p.setup, config.DestinationMetrics
-	client, err := s.metricsClient()
-	return metrics{p, client, s.Target(name) + " " + s.Config.Account(name)}, err
 }
 
 func (s *Setup) metricsClient() (*deliver.Metrics, error) {
@@ -53,42 +47,58 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 	if p.Store == nil || !p.setup.Config.MetricsOn() {
 		return false, 0
 	}
-	d := deliver.Destination{Name: config.DestinationMetrics}
-	d.Paused = func() time.Time {
-		all, _ := deliver.Answers(p.setup.Config.StateDir, d.Name)
-		return deliver.PausedUntil(all, p.setup.Target(d.Name), p.setup.Config.Account(d.Name))
-	}
-	if p.waits(&d, pass, &deliver.Result{}) != nil {
-		return true, 0
-	}
-	m, err := p.metrics()
-	sent, interval := false, p.setup.Config.MetricsInterval()
-	for more := err == nil; more; {
+	name := config.DestinationMetrics
+	m := metrics{p, pass, p.setup.Target(name) + " " + p.setup.Config.Account(name)}
+	sent := false
+	var err error
+	for more := true; more && err == nil; {
 		var reported time.Time
-		more, reported, err = p.Store.Grown(ctx, m.place)
-		since := p.Deliverer.Now().Sub(reported)
-		if since < 0 { // the clock was set back: the file has the time by it
-			if f, err := os.Lstat(p.setup.metricsLock()); err == nil {
-				since = p.Deliverer.Now().Sub(f.ModTime())
-			}
+		more, reported, err = p.Store.Unreported(ctx, m.place)
+		if !more || err != nil {
+			break
 		}
-		if more && since >= 0 && since < interval && !pass.Force {
-			more, due = false, interval-since
+		due = m.rest(reported)
+		if due > 0 {
+			break
 		}
-		if more && err == nil {
-			more, err = m.send(ctx, pass.Wait)
-			sent = sent || more
+		if m.paused() {
+			return true, 0
 		}
-		more = more && err == nil
+		more, due, err = m.send(ctx)
+		sent = sent || more
 	}
 	if ctx.Err() != nil || !sent && err == nil {
 		return false, due
 	}
-	p.Deliverer.Answered(d.Name, err)
+	p.Deliverer.Answered(name, err)
 	if err != nil {
 		p.Deliverer.Log("metrics: " + termtext.Message(err))
 	}
 	return err != nil && deliver.Retryable(err), due
+}
+
+// rest returns the rest of the interval after the newest report.
+func (m metrics) rest(reported time.Time) time.Duration {
+	since := m.of.Deliverer.Now().Sub(reported)
+	if since < 0 { // the clock was set back: the file has the time by it
+		if f, err := os.Lstat(m.of.setup.metricsLock()); err == nil {
+			since = m.of.Deliverer.Now().Sub(f.ModTime())
+		}
+	}
+	if since < 0 || m.pass.Force {
+		return 0
+	}
+	return max(0, m.of.setup.Config.MetricsInterval()-since)
+}
+
+// paused reports whether the endpoint has asked to wait, or has failed and is not tried again yet.
+func (m metrics) paused() bool {
+	s, d := m.of.setup, deliver.Destination{Name: config.DestinationMetrics}
+	d.Paused = func() time.Time {
+		all, _ := deliver.Answers(s.Config.StateDir, d.Name)
+		return deliver.PausedUntil(all, s.Target(d.Name), s.Config.Account(d.Name))
+	}
+	return m.of.waits(&d, m.pass, &deliver.Result{}) != nil
 }
 
 // metricsLock is the file that the process that sends metrics locks, written when one has.
@@ -132,21 +142,30 @@ func (s *Setup) lock(ctx context.Context, name string, within time.Duration) (io
 	return f, nil
 }
 
-// send sends what has grown, unless another process is sending: that sends what is counted by now.
-func (m metrics) send(ctx context.Context, wait bool) (sent bool, err error) {
+// send sends what has grown, unless another process is sending, which sends what is counted by now, or
+// has sent since this one has looked.
+func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err error) {
 	cfg := m.of.setup.Config
 	within := time.Duration(0)
-	if wait {
+	if m.pass.Wait {
 		within = cfg.MetricsOTLP().Timeout + 10*time.Second
 	}
 	lock, err := m.of.setup.lock(ctx, filepath.Base(m.of.setup.metricsLock()), within)
 	if lock == nil {
-		return false, err
+		return false, 0, err
 	}
 	defer func() { _ = lock.Close() }()
 	counted, err := m.of.Store.Sums(ctx, m.place)
 	if err != nil || !slices.ContainsFunc(counted.Points, func(p sums.Point) bool { return p.Grown() }) {
-		return false, err
+		return false, 0, err
+	}
+	due = m.rest(counted.Reported)
+	if due > 0 {
+		return false, due, nil
+	}
+	client, err := m.of.setup.metricsClient()
+	if err != nil {
+		return false, 0, err
 	}
 	form := counted.Form(m.of.Deliverer.Now(), cfg.MetricsDelta())
 	for _, p := range cfg.MetricsResource() {
@@ -157,26 +176,26 @@ func (m metrics) send(ctx context.Context, wait bool) (sent bool, err error) {
 		points = slices.DeleteFunc(points, func(p sums.Point) bool { return !p.Grown() })
 	}
 	for some := range slices.Chunk(points, metricsAtOnce) {
-		if err := m.report(ctx, &form, some); err != nil {
-			return true, err
+		if err := m.report(ctx, client, &form, some); err != nil {
+			return true, 0, err
 		}
 	}
-	return true, nil
+	return true, 0, nil
 }
 
 // report sends points, in halves if they are too many for the endpoint, and notes what it has
 // answered. What it rejects in part it has: it would reject the same again.
-func (m metrics) report(ctx context.Context, form *sums.Form, points []sums.Point) error {
-	err := m.client.Upload(ctx, form.Encode(points))
+func (m metrics) report(ctx context.Context, client *deliver.Metrics, form *sums.Form, points []sums.Point) error {
+	err := client.Upload(ctx, form.Encode(points))
 	var e *deliver.Error
 	switch {
 	case err == nil:
 	case errors.As(err, &e) && e.TooLarge && len(points) > 1:
 		half := len(points) / 2
-		if err := m.report(ctx, form, points[:half]); err != nil {
+		if err := m.report(ctx, client, form, points[:half]); err != nil {
 			return err
 		}
-		return m.report(ctx, form, points[half:])
+		return m.report(ctx, client, form, points[half:])
 	case e != nil && e.Rejected != 0:
 		m.of.Deliverer.Log("metrics: " + termtext.Message(err))
 	default:
@@ -193,9 +212,9 @@ func (p *Pipeline) TryMetrics(ctx context.Context) Trial {
 	start := p.Deliverer.Now()
 	within, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	m, err := p.metrics()
+	client, err := p.setup.metricsClient()
 	if err == nil {
-		err = m.client.Upload(within, sums.Test(start))
+		err = client.Upload(within, sums.Test(start))
 	}
 	return p.tried(ctx, t, start, "taken", err, func() (string, error) { return "taken", nil })
 }

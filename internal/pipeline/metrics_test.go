@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -506,5 +507,59 @@ func TestWhatIsSentLaterIsTriedAgain(t *testing.T) {
 		if _, last := r.sum(t); last != want || now.Sub(begun) > 2*time.Minute {
 			t.Errorf("%v calls after %v, want %v", last, now.Sub(begun), want)
 		}
+	}
+}
+
+// TestTwoProcessesSendOneReportAnInterval has a process that finds the interval elapsed, and another that
+// sends before it does, at each of its looks at the clock.
+func TestTwoProcessesSendOneReportAnInterval(t *testing.T) {
+	for look := range 3 {
+		r := newReceiver(t)
+		s := measured(t, r, "OTEL_METRIC_EXPORT_INTERVAL=60000")
+		now := time.Now()
+		s.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
+		p, other := openMeasured(t, s), openMeasured(t, s)
+		storeOne(t, p)
+		p.sendMetrics(t.Context(), deliver.Pass{})
+		storeOne(t, p)
+		now = now.Add(time.Hour)
+		looks := 0
+		p.Deliverer.Now = func() time.Time {
+			if looks++; looks == look+1 {
+				other.sendMetrics(t.Context(), deliver.Pass{})
+				storeOne(t, other)
+			}
+			return s.Now()
+		}
+		if _, due := p.sendMetrics(t.Context(), deliver.Pass{}); looks > look && (len(r.requests) != 2 || due < 50*time.Second) {
+			t.Errorf("look %d: %d requests, the next in %v, want 2, the next in a minute", look, len(r.requests), due)
+		}
+		if err := errors.Join(p.Close(), other.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestAFlushLeavesNothingToSendLater has hookspan flush report while another process waits for the interval.
+func TestAFlushLeavesNothingToSendLater(t *testing.T) {
+	r := newReceiver(t)
+	s := measured(t, r)
+	if err := os.MkdirAll(s.Config.SpoolDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	s.Now = func() time.Time { now = now.Add(time.Millisecond); return now }
+	slept := 0
+	s.Sleep = func(_ context.Context, d time.Duration) error {
+		slept++
+		now = now.Add(d / 2)
+		deliverOne(t, s, openMeasured(t, s))
+		now = now.Add(d / 2)
+		return nil
+	}
+	sweepOne(t, s)
+	sweepOne(t, s)
+	if _, last := r.sum(t); len(r.requests) != 2 || last != 3 || slept != 1 {
+		t.Errorf("%d requests, %v calls, slept %d times; want the report of the flush alone", len(r.requests), last, slept)
 	}
 }

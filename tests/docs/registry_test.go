@@ -341,7 +341,7 @@ func TestRegistryHasEveryInstrument(t *testing.T) {
 	c, counts := newChecker(t), make(sums.Counts)
 	for _, m := range recorded.Spans(t) {
 		for s := range otlp.Spans([]*tracepb.ResourceSpans{m}) {
-			counts.Add(sums.Service(m), s, sums.Repository(m, s)...)
+			counts.Add(sums.Service(m), s, sums.Repository(m, s, nil)...)
 		}
 	}
 	for s := range counts {

@@ -20,7 +20,7 @@ import (
 // what it has added so far, so that spans that come again add nothing, and those that come late or
 // corrected add the difference. What was counted stays counted when the trace is removed; what
 // comes of a trace after that is not counted. Nor is a trace that is imported, or of which a part was
-// stored without being counted. With repository the trace's is an attribute of each series.
+// stored without being counted. With repository that of the request or call, or else the trace's, is an attribute of each series.
 func (s *Store) Measure(ctx context.Context, repository bool) error {
 	s.repository.Store(repository)
 	s.counts.Store(true)
@@ -56,20 +56,23 @@ func (t *openTrace) count(ctx context.Context, repository bool) error {
 	if err != nil || !counts {
 		return err
 	}
-	var more []string
-	if repository {
-		more = sums.Repository(t.root.origin, t.root.Span)
+	origin, agreed := t.changed[0].origin, agree
+	add := func(to sums.Counts, s *tracepb.Span) {
+		var more []string
+		if repository {
+			more = sums.Repository(origin, s, t.root.Span)
+		}
+		to.Add(sums.Service(origin), s, more...)
 	}
-	service, agreed := sums.Service(t.changed[0].origin), agree
 	grown := make(sums.Counts)
 	if agree && !t.replaced {
 		for _, r := range t.changed {
-			grown.Add(service, r.Span, more...)
+			add(grown, r.Span)
 		}
 		grown, err = t.bounded(ctx, grown)
 	} else {
 		want := make(sums.Counts)
-		err = eachSpan(ctx, t.tx, func(_ int64, s *tracepb.Span) error { want.Add(service, s, more...); return nil }, ofTrace, t.id)
+		err = eachSpan(ctx, t.tx, func(_ int64, s *tracepb.Span) error { add(want, s); return nil }, ofTrace, t.id)
 		if err == nil {
 			want, err = t.bounded(ctx, want)
 		}
@@ -260,14 +263,14 @@ type Sums struct {
 	Points []sums.Point
 }
 
-// Grown reports whether something was counted that the destination at a place has not acknowledged, and
+// Unreported reports whether something was counted that the destination at a place has not acknowledged, and
 // the time of its newest report, zero if there is none. It is for a Store that counts.
-func (s *Store) Grown(ctx context.Context, place string) (grown bool, reported time.Time, err error) {
+func (s *Store) Unreported(ctx context.Context, place string) (some bool, reported time.Time, err error) {
 	var at int64
-	err = eachRow(ctx, s.db, func(scan func(...any) error) error { return scan(&grown, &at) },
+	err = eachRow(ctx, s.db, func(scan func(...any) error) error { return scan(&some, &at) },
 		`SELECT EXISTS (SELECT 1 FROM series s LEFT JOIN acknowledged a ON a.place = ?1 AND a.series = s.id WHERE s.counts <> coalesce(a.counts, x'00')),
 			coalesce((SELECT at FROM reports WHERE place = ?1), 0)`, place)
-	return grown, fromColumn(at), s.wrap("look for new sums", err)
+	return some, fromColumn(at), s.wrap("look for new sums", err)
 }
 
 // Sums returns what was counted, and what of it the destination at a place has acknowledged.

@@ -442,12 +442,21 @@ func TestRepositoryIsALabelOnRequest(t *testing.T) {
 			b.Tool(root, "Read", `{}`, 0, time.Second)
 			err = s.UploadTraces(t.Context(), b.Request(b.Last()))
 		}
+		if err == nil { // elsewhere
+			b.Tool(root, "Edit", `{}`, 0, time.Second)
+			b.Last().Attributes = append(b.Last().Attributes, str(otelmap.KeyRepositoryName, "library"))
+			err = s.UploadTraces(t.Context(), b.Request(b.Last()))
+		}
 		got, failed := s.Sums(t.Context(), "")
-		if err = errors.Join(err, failed); err != nil || len(got.Points) != 6 {
+		if err = errors.Join(err, failed); err != nil || len(got.Points) != 8 {
 			t.Fatalf("%d series, %v", len(got.Points), err)
 		}
 		for _, p := range got.Points {
-			if has := strings.HasSuffix(p.Series.Attributes, `,"vcs.repository.name","shop-api"]`); has != asked {
+			name := "shop-api"
+			if strings.Contains(p.Series.Attributes, "Edit") {
+				name = "library"
+			}
+			if has := strings.HasSuffix(p.Series.Attributes, `,"vcs.repository.name","`+name+`"]`); has != asked {
 				t.Errorf("asked: %t, %s %s", asked, p.Series.Instrument, p.Series.Attributes)
 			}
 		}

@@ -109,9 +109,10 @@ func Service(origin *tracepb.ResourceSpans) string {
 	return "unknown"
 }
 
-// Repository returns the attribute of the repository that a resource, or else a trace's root, names.
-func Repository(origin *tracepb.ResourceSpans, root *tracepb.Span) []string {
-	for _, all := range [][]*commonpb.KeyValue{origin.GetResource().GetAttributes(), root.GetAttributes()} {
+// Repository returns the attribute of the repository that a resource, or else a span, or else its trace's
+// root, names.
+func Repository(origin *tracepb.ResourceSpans, span, root *tracepb.Span) []string {
+	for _, all := range [][]*commonpb.KeyValue{origin.GetResource().GetAttributes(), span.GetAttributes(), root.GetAttributes()} {
 		if name := otlp.Text(all, instruments.Repository); name != "" {
 			return []string{instruments.Repository, instruments.Cut(name)}
 		}
