@@ -135,7 +135,7 @@ func (c *Check) settle(ctx context.Context) (err error) {
 	has := func(id string, f *agentfiles.Fact) bool {
 		s, failed := c.sums(ctx, id)
 		err = cmp.Or(err, failed)
-		return failed == nil && (f.ID != "" && s.ids[f.ID] || f.ID == "" && s.askedAt(f.At))
+		return failed == nil && (s.has(f.ID) || f.ID == "" && s.askedAt(f.At))
 	}
 	c.Files.Settle(func(first, second string, f *agentfiles.Fact) bool {
 		return (c.Some == nil || c.Some[first]) && ctx.Err() == nil && !has(first, f) && has(second, f)
@@ -204,7 +204,7 @@ func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session 
 		if !moved {
 			return !slices.ContainsFunc(sums.runs, func(r run) bool { return !f.At.Before(r.start.Add(-early)) && !f.At.After(r.end.Add(written)) })
 		}
-		return (offs[f.Dir] || headless(f.At)) && !sums.ids[f.ID] && (f.ID != "" || !sums.askedAt(f.At))
+		return (offs[f.Dir] || headless(f.At)) && !sums.has(f.ID) && (f.ID != "" || !sums.askedAt(f.At))
 	}
 	part := s.Without(left)
 	c.Private += len(s.Requests) - len(part.Requests)

@@ -234,7 +234,11 @@ func (out *Reading) Settle(other func(first, second string, f *Fact) bool) {
 		a, b := out.Sessions[x].Began, out.Sessions[y].Began
 		return cmp.Or(cmp.Compare(min(b.Unix(), 0), min(a.Unix(), 0)), a.Compare(b), cmp.Compare(x, y)) // one with nothing but others' rows is last
 	})
-	seen := make(map[key]*Fact)
+	facts := 0
+	for _, s := range out.Sessions {
+		facts += len(s.Requests) + len(s.Calls) + len(s.Prompts) + len(s.Turns)
+	}
+	seen := make(map[key]*Fact, facts)
 	for _, copied := range []bool{false, true} {
 		for _, id := range order {
 			s := out.Sessions[id]
