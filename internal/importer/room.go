@@ -30,7 +30,7 @@ func collected(f func()) {
 
 func room(sessions int, collected func(func())) (done func()) {
 	first := int64(firstRoom + eachRoom*sessions)
-	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(first)
+	percent, limit := debug.SetGCPercent(1000), debug.SetMemoryLimit(first)
 	var mu sync.Mutex
 	ended := false
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
