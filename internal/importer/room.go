@@ -10,7 +10,7 @@ import (
 const (
 	// firstRoom is how much memory an import may use before the collector runs, besides what
 	// it keeps of each session, eachRoom, for the second reading.
-	firstRoom, eachRoom = 96 << 20, 5 << 10
+	firstRoom, eachRoom = 96 << 20, 8 << 10
 	// leastRoom is how much an import may use beyond what it needs: the less, the more often
 	// the collector runs. Of a large import it is at least a third.
 	leastRoom = 40 << 20

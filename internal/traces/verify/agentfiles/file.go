@@ -241,7 +241,7 @@ func (r *file) of() *Session {
 
 // in notes the folder that a row names.
 func (r *file) in(dir string) {
-	if dir != "" {
+	if dir != "" && dir != r.dirs[r.agent] { // else one in memory is enough
 		r.dirs[r.agent] = dir
 	}
 }
