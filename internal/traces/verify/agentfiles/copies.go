@@ -261,8 +261,13 @@ func (out *Reading) Settle(other func(first, second string, f *Fact) bool) {
 		}
 	}
 	for id, s := range out.Sessions {
-		left := s.Without(func(f Fact) bool { return f.of != id })
-		out.Sessions[id] = left
+		shared := false
+		s.each(func(_ key, f *Fact) { shared = shared || f.of != id })
+		left := s
+		if shared {
+			left = s.Without(func(f Fact) bool { return f.of != id })
+			out.Sessions[id] = left
+		}
 		if len(left.Requests)+len(left.Calls)+len(left.Prompts)+len(left.Turns) == 0 {
 			delete(out.Sessions, id)
 		}
