@@ -10,7 +10,7 @@ import (
 const (
 	// firstRoom is how much memory an import may use before the collector runs, besides what
 	// it keeps of each session, eachRoom, for the second reading.
-	firstRoom, eachRoom = 96 << 20, 5 << 10
+	firstRoom, eachRoom = 96 << 20, 8 << 10
 	// leastRoom is how much an import may use beyond what it needs: the less, the more often
 	// the collector runs. Of a large import it is at least a third.
 	leastRoom = 40 << 20
@@ -30,7 +30,7 @@ func collected(f func()) {
 
 func room(sessions int, collected func(func())) (done func()) {
 	first := int64(firstRoom + eachRoom*sessions)
-	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(first)
+	percent, limit := debug.SetGCPercent(1000), debug.SetMemoryLimit(first)
 	var mu sync.Mutex
 	ended := false
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}

@@ -40,6 +40,8 @@ type Check struct {
 	Private int
 	// Gone are the sessions with traces, not compared since the files say nothing of them.
 	Gone []string
+	// offs are what Off has reported.
+	offs map[string]bool
 	// settled reports that each thing in the files is of one session.
 	settled bool
 }
@@ -135,7 +137,7 @@ func (c *Check) settle(ctx context.Context) (err error) {
 	has := func(id string, f *agentfiles.Fact) bool {
 		s, failed := c.sums(ctx, id)
 		err = cmp.Or(err, failed)
-		return failed == nil && (f.ID != "" && s.ids[f.ID] || f.ID == "" && s.askedAt(f.At))
+		return failed == nil && (s.has(f.ID) || f.ID == "" && s.askedAt(f.At))
 	}
 	c.Files.Settle(func(first, second string, f *agentfiles.Fact) bool {
 		return (c.Some == nil || c.Some[first]) && ctx.Err() == nil && !has(first, f) && has(second, f)
@@ -185,13 +187,17 @@ func (c *Check) part(ctx context.Context, id string, sums *Sums) (*agentfiles.Se
 // recorded returns the session without what was not recorded since its folder is Off. In one
 // folder, what there is of a time with a trace was recorded before the switch.
 func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session {
-	offs, any := make(map[string]bool), false
-	dirs := s.Dirs()
-	for _, dir := range append(dirs, sums.dirs...) {
-		offs[dir] = dir != "" && c.Off(dir)
-		any = any || offs[dir]
+	if c.offs == nil {
+		c.offs = map[string]bool{"": false}
 	}
-	if !any {
+	dirs, offs := s.Dirs(), c.offs
+	all := slices.Concat(dirs, sums.dirs)
+	for _, dir := range all {
+		if _, known := offs[dir]; !known {
+			offs[dir] = c.Off(dir)
+		}
+	}
+	if !slices.ContainsFunc(all, func(dir string) bool { return offs[dir] }) {
 		return s
 	}
 	moved := len(dirs) > 1
@@ -204,7 +210,7 @@ func (c *Check) recorded(s *agentfiles.Session, sums *Sums) *agentfiles.Session 
 		if !moved {
 			return !slices.ContainsFunc(sums.runs, func(r run) bool { return !f.At.Before(r.start.Add(-early)) && !f.At.After(r.end.Add(written)) })
 		}
-		return (offs[f.Dir] || headless(f.At)) && !sums.ids[f.ID] && (f.ID != "" || !sums.askedAt(f.At))
+		return (offs[f.Dir] || headless(f.At)) && !sums.has(f.ID) && (f.ID != "" || !sums.askedAt(f.At))
 	}
 	part := s.Without(left)
 	c.Private += len(s.Requests) - len(part.Requests)

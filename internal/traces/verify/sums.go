@@ -30,7 +30,7 @@ type Sums struct {
 	summed, uncounted bool
 	counted           int
 	first, last       time.Time
-	// dirs are the folders of the runs, ids those of calls and requests.
+	// dirs are the folders of the runs, ids those of calls and requests, nil before they are asked for.
 	dirs []string
 	ids  map[string]bool
 }
@@ -84,9 +84,7 @@ const (
 
 // Add adds runs of the session.
 func (s *Sums) Add(runs ...*tracepb.ResourceSpans) {
-	if s.ids == nil {
-		s.ids = make(map[string]bool)
-	}
+	s.ids = nil
 	for _, r := range runs {
 		var spans []*tracepb.Span
 		var tree step.Tree
@@ -168,19 +166,14 @@ func once(text string) string { return unique.Make(text).Value() }
 
 func (s *Sums) add(at int, span *tracepb.Span, agent string) {
 	one := step.Of(span)
-	known := func(id string) string {
-		id = strings.Clone(id)
-		s.ids[id] = id != ""
-		return id
-	}
 	switch kind := one.Kind(); kind {
 	case step.KindTool, step.KindScript:
 		s.calls = append(s.calls, call{
-			run: at, id: known(one.CallID()), name: once(one.Tool()), agent: agent, status: statusOf(one),
+			run: at, id: strings.Clone(one.CallID()), name: once(one.Tool()), agent: agent, status: statusOf(one),
 			start: one.Started(), end: one.Ended(), skill: one.InvokedBy() != "", script: kind == step.KindScript,
 		})
 	case step.KindRequest:
-		q := request{run: at, id: known(one.ResponseID()), model: once(one.Model()), agent: agent, failed: statusOf(one) == failed}
+		q := request{run: at, id: strings.Clone(one.ResponseID()), model: once(one.Model()), agent: agent, failed: statusOf(one) == failed}
 		if u := one.Usage(); u != nil {
 			q.usage, s.listed = *u, sum(s.listed, *u)
 		}
@@ -203,6 +196,21 @@ func statusOf(s step.Step) string {
 
 func sum(x, y store.Usage) store.Usage {
 	return store.Usage{Input: x.Input + y.Input, Output: x.Output + y.Output, CacheRead: x.CacheRead + y.CacheRead, CacheWrite: x.CacheWrite + y.CacheWrite}
+}
+
+// has reports a call or a request with an id.
+func (s *Sums) has(id string) bool {
+	if s.ids == nil {
+		s.ids = make(map[string]bool)
+		for i := range s.calls {
+			s.ids[s.calls[i].id] = true
+		}
+		for i := range s.requests {
+			s.ids[s.requests[i].id] = true
+		}
+		delete(s.ids, "")
+	}
+	return s.ids[id]
 }
 
 // empty reports that there is no trace.

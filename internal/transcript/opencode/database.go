@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -43,6 +44,8 @@ type database struct {
 	has map[string]bool
 	// since are the size and the time of a file that no log was beside, zero for another.
 	since os.FileInfo
+	// most is how many rows there may be, zero while that is not known.
+	most float64
 }
 
 // changed reports that opencode has begun to write to a database that was read as if no
@@ -191,11 +194,24 @@ func (d *database) each(ctx context.Context, query string, args, scan []any, row
 	return nil
 }
 
-// small reports a file that cannot have more than may still be read: a row takes at least leastRow
-// bytes of it.
-func (d *database) small() bool {
-	const leastRow = 16
-	return d.since != nil && d.since.Size() <= min(d.left.bytes, leastRow*int64(d.left.rows))
+// small reports a file that cannot have more than may still be read: the numbers of its rows, which
+// SQLite finds without reading them, bound how many there are.
+func (d *database) small(ctx context.Context) bool {
+	if d.since == nil || d.since.Size() > d.left.bytes {
+		return false
+	}
+	if d.most == 0 {
+		d.most = 1
+		for _, table := range [...]string{"message", "part", "session_message"} {
+			var most float64
+			query := `SELECT 1.0 + coalesce((SELECT max(rowid) FROM ` + table + `) - (SELECT min(rowid) FROM ` + table + `), 0)`
+			if d.has[table] && d.QueryRowContext(ctx, query).Scan(&most) != nil {
+				most = math.Inf(1) // a table without such numbers
+			}
+			d.most += most
+		}
+	}
+	return d.most <= float64(d.left.rows)
 }
 
 // take counts what is read.

@@ -250,7 +250,7 @@ func (l *log) session(ctx context.Context, f *transcript.Files, db *database, s 
 	inherited := make(map[string]bool)
 	var errs []error
 	for _, form := range db.forms() {
-		if !db.small() {
+		if !db.small(ctx) {
 			err := db.each(ctx, form.sizes, args, []any{&count, &size}, func() bool { return true })
 			db.left.rows++ // that was none of the session's
 			if err == nil && (count > int64(db.left.rows) || size > db.left.bytes) {

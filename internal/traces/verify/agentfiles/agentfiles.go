@@ -435,7 +435,7 @@ func (l *Files) read(ctx context.Context, read Notes, all []found) []*file {
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			buffer := bufio.NewReaderSize(nil, 256<<10)
+			buffer := &lineBuffer{in: bufio.NewReaderSize(nil, 256<<10)}
 			for i := range next {
 				files[i] = readFile(ctx, l.form, all[i].path, buffer)
 			}

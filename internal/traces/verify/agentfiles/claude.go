@@ -1,7 +1,6 @@
 package agentfiles
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path/filepath"
@@ -99,13 +98,9 @@ func (l *blockList) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	return in.SkipValue()
 }
 
-// claudeKinds are what a row must hold of which something is kept.
-var claudeKinds = [][]byte{[]byte(`"usage"`), []byte(`"tool_`), []byte(`"user"`), []byte(`"queue`), []byte(`"queued_command"`), []byte(`"assistant"`), []byte(`"stop_hook_summary"`), []byte(`"turn_duration"`)}
-
 // claudeFile is what is known of a transcript while it is read.
 type claudeFile struct {
 	*file
-	row  claudeRow
 	name string
 	// side is a subagent's file, lead that the row is of the main agent.
 	side, lead bool
@@ -122,24 +117,7 @@ func openClaude(r *file) func([]byte) {
 	if c.side = strings.HasPrefix(c.name, "agent-"); !c.side {
 		r.owner = c.name
 	}
-	return c.take
-}
-
-// skim reads the kind alone of a row of which nothing is kept.
-func (c *claudeFile) skim(line []byte) bool {
-	holds := func(kind []byte) bool { return bytes.Contains(line, kind) }
-	if c.line == 1 || line[0] != '{' || line[len(line)-1] != '}' || slices.ContainsFunc(claudeKinds, holds) {
-		return false
-	}
-	var row struct {
-		Type string `json:"type"`
-	}
-	if !jsontext.Value(line).IsValid(lenient) {
-		c.skip(c.line, noObject, false)
-	} else if json.Unmarshal(line, &row, lenient) == nil {
-		c.kind("claude-code", row.Type, line)
-	}
-	return true
+	return rows(r, c.take)
 }
 
 // whose notes the session and the agent of a row.
@@ -160,15 +138,7 @@ func (c *claudeFile) whose(row *claudeRow) {
 	}
 }
 
-func (c *claudeFile) take(line []byte) {
-	if c.skim(line) {
-		return
-	}
-	c.row = claudeRow{}
-	row := &c.row
-	if !c.parse(line, row) {
-		return
-	}
+func (c *claudeFile) take(row *claudeRow, line []byte) {
 	c.whose(row)
 	switch row.Type {
 	case "assistant":
@@ -189,8 +159,8 @@ func (c *claudeFile) take(line []byte) {
 	default:
 		c.kind("claude-code", row.Type, line)
 	}
-	for _, b := range row.Message.Content {
-		c.kind("claude-code parts", b.Type, line)
+	for i := range row.Message.Content {
+		c.kind("claude-code parts", row.Message.Content[i].Type, line)
 	}
 }
 

@@ -234,7 +234,11 @@ func (out *Reading) Settle(other func(first, second string, f *Fact) bool) {
 		a, b := out.Sessions[x].Began, out.Sessions[y].Began
 		return cmp.Or(cmp.Compare(min(b.Unix(), 0), min(a.Unix(), 0)), a.Compare(b), cmp.Compare(x, y)) // one with nothing but others' rows is last
 	})
-	seen := make(map[key]*Fact)
+	facts := 0
+	for _, s := range out.Sessions {
+		facts += len(s.Requests) + len(s.Calls) + len(s.Prompts) + len(s.Turns)
+	}
+	seen := make(map[key]*Fact, facts)
 	for _, copied := range []bool{false, true} {
 		for _, id := range order {
 			s := out.Sessions[id]
@@ -257,8 +261,13 @@ func (out *Reading) Settle(other func(first, second string, f *Fact) bool) {
 		}
 	}
 	for id, s := range out.Sessions {
-		left := s.Without(func(f Fact) bool { return f.of != id })
-		out.Sessions[id] = left
+		shared := false
+		s.each(func(_ key, f *Fact) { shared = shared || f.of != id })
+		left := s
+		if shared {
+			left = s.Without(func(f Fact) bool { return f.of != id })
+			out.Sessions[id] = left
+		}
 		if len(left.Requests)+len(left.Calls)+len(left.Prompts)+len(left.Turns) == 0 {
 			delete(out.Sessions, id)
 		}

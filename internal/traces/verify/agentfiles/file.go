@@ -69,7 +69,16 @@ func (r *file) repeats(id, at string) bool {
 	return again
 }
 
-func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *file {
+// lineBuffer is memory for the lines of files, long for one that the reader does not hold. The next
+// file has it if it is not more than maxHeld bytes.
+type lineBuffer struct {
+	in   *bufio.Reader
+	long []byte
+}
+
+const maxHeld = 4 << 20
+
+func readFile(ctx context.Context, f form, path string, buffer *lineBuffer) *file {
 	r := &file{path: path, sessions: make(map[string]*Session), equal: make(map[string]int), dirs: make(map[string]string)}
 	r.turn = &r.first
 	err := ctx.Err()
@@ -82,7 +91,7 @@ func readFile(ctx context.Context, f form, path string, buffer *bufio.Reader) *f
 	return r
 }
 
-func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
+func (r *file) read(ctx context.Context, f form, lines *lineBuffer) error {
 	if f.whole != nil {
 		return f.whole(ctx, r)
 	}
@@ -118,20 +127,22 @@ func (r *file) read(ctx context.Context, f form, lines *bufio.Reader) error {
 		take(text)
 		return err
 	}
-	lines.Reset(in)
-	var long []byte // what is read of a line that the buffer does not hold
+	lines.in.Reset(in)
+	lines.long = lines.long[:0]
+	if cap(lines.long) > maxHeld {
+		lines.long = nil
+	}
 	for {
-		part, err := lines.ReadSlice('\n')
+		line, err := lines.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			if len(long) <= maxLine {
-				long = append(long, part...)
+			if len(lines.long) <= maxLine {
+				lines.long = append(lines.long, line...)
 			}
 			continue
 		}
-		line := part
-		if len(long) > 0 {
-			line = append(long, part...)
-			long = line[:0]
+		if len(lines.long) > 0 {
+			line = append(lines.long, line...)
+			lines.long = line[:0]
 		}
 		r.line++
 		switch line = bytes.TrimSpace(line); {
@@ -230,7 +241,7 @@ func (r *file) of() *Session {
 
 // in notes the folder that a row names.
 func (r *file) in(dir string) {
-	if dir != "" {
+	if dir != "" && dir != r.dirs[r.agent] { // else one in memory is enough
 		r.dirs[r.agent] = dir
 	}
 }
@@ -408,10 +419,11 @@ func (r *file) within() {
 
 // rows takes the rows of a file, each parsed.
 func rows[T any](r *file, take func(row *T, line []byte)) func([]byte) {
+	row, zero := new(T), *new(T)
 	return func(line []byte) {
-		var row T
-		if r.parse(line, &row) {
-			take(&row, line)
+		*row = zero
+		if r.parse(line, row) {
+			take(row, line)
 		}
 	}
 }
