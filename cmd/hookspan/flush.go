@@ -83,6 +83,9 @@ func flushSessions(a *app, cmd *cobra.Command, f flushFlags) error {
 }
 
 func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error {
+	// The limit alone decides when memory is collected, but for a small heap: none is when the store closes.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(deliver.MemoryLimit))
 	setup := a.setup()
 	if f.detached && setup.SpoolGone() {
 		return nil // To open it would make the folders anew.
@@ -93,9 +96,6 @@ func flushAll(ctx context.Context, a *app, f flushFlags, keys []spool.Key) error
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	// The limit alone decides when memory is collected, but for a small heap.
-	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(deliver.MemoryLimit))
 	p.Deliverer.LongRun = func() { debug.SetMemoryLimit(math.MaxInt64) }
 	if f.detached {
 		return p.Sweep(ctx, keys)

@@ -32,16 +32,20 @@ service:
 // startMachineMetrics starts it and returns where it takes OTLP, where it is scraped and its file.
 func startMachineMetrics(t *testing.T) (endpoint, metrics, file string) {
 	t.Helper()
+	port, file := addresses(t), filepath.Join(t.TempDir(), "metrics.jsonl")
+	listen, metrics := port(), port()
+	startConfigured(t, machineMetrics, []string{"LISTEN=" + listen, "METRICS=" + metrics, "FILE=" + file}, listen, metrics)
+	return "http://" + listen + "/v1/metrics", metrics, file
+}
+
+// startConfigured starts a Collector with a configuration and its environment.
+func startConfigured(t *testing.T, config string, env []string, ready ...string) {
+	t.Helper()
 	binary, err := collector()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, dir := addresses(t), t.TempDir()
-	listen, metrics, file := port(), port(), filepath.Join(dir, "metrics.jsonl")
-	c, err := otelcol.Start(t.Context(), otelcol.Options{
-		Binary: binary, Dir: dir, Configs: []string{machineMetrics}, Env: []string{"LISTEN=" + listen, "METRICS=" + metrics, "FILE=" + file},
-		Ready: []string{listen, metrics},
-	})
+	c, err := otelcol.Start(t.Context(), otelcol.Options{Binary: binary, Dir: t.TempDir(), Configs: []string{config}, Env: env, Ready: ready})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +54,6 @@ func startMachineMetrics(t *testing.T) (endpoint, metrics, file string) {
 			t.Error(err)
 		}
 	})
-	return "http://" + listen + "/v1/metrics", metrics, file
 }
 
 // TestCollectorTakesTheMetricsOfAMachine holds what a Collector writes to a file and shows to

@@ -357,6 +357,7 @@ func TestRegistryHasEveryInstrument(t *testing.T) {
 	})
 	form, sent := sums.Form{At: time.Unix(1, 0)}, make(map[string]bool)
 	for _, rm := range append(form.Encode(points), sums.Test(form.At)...) {
+		c.attributes("hookspan.metrics.resource", rm.GetResource().GetAttributes(), false)
 		for _, m := range rm.GetScopeMetrics()[0].GetMetrics() {
 			sent[m.GetName()] = true
 			kind := "gauge"

@@ -23,14 +23,15 @@ import (
 // stored without being counted. With repository that of the request or call, or else the trace's, is an attribute of each series.
 func (s *Store) Measure(ctx context.Context, repository bool) error {
 	s.repository.Store(repository)
-	s.counts.Store(true)
-	if there, err := s.hasSums(ctx); there || err != nil {
-		return err
+	there, err := s.hasSums(ctx)
+	if err == nil && !there {
+		err = s.write(ctx, "make the metrics' tables", func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, createMetrics)
+			return err
+		})
 	}
-	return s.write(ctx, "make the metrics' tables", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, createMetrics)
-		return err
-	})
+	s.counts.Store(err == nil)
+	return err
 }
 
 // hasSums reports whether the store has ever counted.
@@ -275,7 +276,11 @@ func (s *Store) Unreported(ctx context.Context, place string) (some bool, report
 
 // Sums returns what was counted, and what of it the destination at a place has acknowledged.
 func (s *Store) Sums(ctx context.Context, place string) (out Sums, err error) {
-	if there, err := s.hasSums(ctx); !there || err != nil {
+	there := s.counts.Load()
+	if !there {
+		there, err = s.hasSums(ctx)
+	}
+	if !there || err != nil {
 		return out, err
 	}
 	var started, reported int64

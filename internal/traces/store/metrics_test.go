@@ -493,6 +493,51 @@ func TestMetricsEqualEverythingEverCounted(t *testing.T) {
 	t.Logf("%d days, %d killed uploads", *days, killed)
 }
 
+// TestASeriesTakesHalfAKilobyte counts calls of so many tools, and has one destination acknowledge them.
+func TestASeriesTakesHalfAKilobyte(t *testing.T) {
+	for _, most := range []int{1, 100, 1000, 2000} {
+		s := open(t)
+		if err := s.Measure(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+		ask := func(query string) int64 {
+			n, err := number(t.Context(), s.db, query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		size := func() int64 {
+			return ask(`SELECT sum(pgsize) FROM dbstat WHERE name IN ('series', 'sqlite_autoindex_series_1', 'acknowledged', 'reports', 'metrics')`)
+		}
+		empty, series := size(), 0
+		for i := 0; series < most; i++ {
+			b := newBuild(fmt.Sprint(i))
+			copy(b.ID[:], fmt.Sprintf("%016d", i))
+			root := b.Root("", otelmap.OutcomeCompleted, time.Minute)
+			for j := range 20 {
+				b.Tool(root, fmt.Sprintf("mcp__server_%03d__tool_%03d", i, j), `{}`, 0, time.Second)
+			}
+			for n, span := range b.Spans {
+				span.TraceId, span.SpanId = b.ID[:], fmt.Appendf(nil, "%05d%03d", i, n)
+			}
+			if err := s.UploadTraces(t.Context(), b.Messages()); err != nil {
+				t.Fatal(err)
+			}
+			series = int(ask(`SELECT count(*) FROM series`))
+		}
+		got, err := s.Sums(t.Context(), "https://backend.example/v1/metrics")
+		if err == nil {
+			err = s.Acknowledge(t.Context(), "https://backend.example/v1/metrics", got.Form(t0, false), got.Points)
+		}
+		each := int(size()-empty) / series
+		t.Logf("%d series: %d bytes each beyond %d", series, each, empty)
+		if err != nil || each > 512 {
+			t.Errorf("%d bytes for each of %d series, want at most 512, %v", each, series, err)
+		}
+	}
+}
+
 // BenchmarkUpload stores traces of 20 spans, with and without counting them, and reports how
 // much larger the store is for a series and for a trace.
 func BenchmarkUpload(b *testing.B) {
