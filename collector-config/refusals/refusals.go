@@ -79,7 +79,7 @@ func NewFactory() extension.Factory {
 			counted, err := set.MeterProvider.Meter("github.com/hookspan/hookspan/collector-config/refusals").Int64Counter(
 				"hookspan_refused_requests", metric.WithUnit("{request}"), metric.WithDescription("Requests that a backend refused, by status and outcome: kept (tried again), parked (in a file), dropped (its file was removed)"))
 			c := cfg.(*Config)
-			return &refusals{dir: c.Directory, limit: cmp.Or(c.LimitMiB, defaultLimit) << 20, log: set.Logger, counted: counted, now: time.Now, told: map[int]time.Time{}}, err
+			return &refusals{dir: c.Directory, limit: cmp.Or(c.LimitMiB, defaultLimit) << 20, log: set.Logger, counted: counted, now: time.Now, logged: map[int]time.Time{}}, err
 		}, component.StabilityLevelBeta)
 }
 
@@ -93,8 +93,8 @@ type refusals struct {
 	now func() time.Time
 
 	mu sync.Mutex
-	// told is when a status was logged last.
-	told map[int]time.Time
+	// logged is when a status was logged last.
+	logged map[int]time.Time
 
 	// parking is held while a file is added and others are removed.
 	parking sync.Mutex
@@ -283,9 +283,9 @@ func (r *refusals) say(ctx context.Context, status int, outcome, message string,
 	r.count(ctx, 1, status, outcome)
 	r.mu.Lock()
 	now := r.now()
-	quiet := outcome == "kept" && now.Sub(r.told[status]) < time.Minute
+	quiet := outcome == "kept" && now.Sub(r.logged[status]) < time.Minute
 	if !quiet {
-		r.told[status] = now
+		r.logged[status] = now
 	}
 	r.mu.Unlock()
 	if !quiet {

@@ -205,7 +205,7 @@ func TestParkedRequestsAreBounded(t *testing.T) {
 	if err := os.WriteFile(other, make([]byte, 3000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := &refusals{dir: dir, limit: 1000, log: zap.NewNop(), now: time.Now, told: map[int]time.Time{}}
+	r := &refusals{dir: dir, limit: 1000, log: zap.NewNop(), now: time.Now, logged: map[int]time.Time{}}
 	var err error
 	if r.counted, err = noop.NewMeterProvider().Meter("").Int64Counter("x"); err != nil {
 		t.Fatal(err)

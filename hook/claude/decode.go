@@ -19,7 +19,7 @@ type Raw = hook.Raw
 // payload that is not a JSON object, or nests deeper than 10,000 levels, gives an
 // error and an event with the members that precede the fault; without a session
 // among them it is one of KindUnknown.
-func Decode(r Raw) ([]hook.Event, error) { return own.decode(r) }
+func Decode(r Raw) ([]hook.Event, error) { return itself.decode(r) }
 
 func (c *Protocol) decode(r Raw) ([]hook.Event, error) {
 	ev := r.NewEvent(c.Host, r.Event)

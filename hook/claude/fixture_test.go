@@ -2,7 +2,6 @@ package claude
 
 import (
 	"fmt"
-	"path"
 	"strings"
 	"testing"
 
@@ -33,13 +32,7 @@ func fixtures(t testing.TB) []hooktest.File {
 // load returns one payload.
 func load(t testing.TB, name string) Raw {
 	t.Helper()
-	for _, f := range fixtures(t) {
-		if path.Join(f.Folder, f.Name) == name {
-			return f.Raw
-		}
-	}
-	t.Fatalf("no payload %q", name)
-	return Raw{}
+	return hooktest.Named(t, fixtures(t), name)
 }
 
 func decodeOne(t testing.TB, payload, event string) hook.Event {

@@ -17,7 +17,7 @@ import (
 // another agent sent the payload, the head names it.
 // The sender is found by the environment if the payload does not show it.
 func PeekIn(getenv func(string) string) func(payload []byte, event string) hook.Head {
-	return own.PeekIn(getenv)
+	return itself.PeekIn(getenv)
 }
 
 func (c *Protocol) peek(payload []byte, event string, getenv func(string) string) hook.Head {

@@ -24,8 +24,8 @@ type Protocol struct {
 	Adapt func(p rawjson.Object, ev hook.Event) []hook.Event
 }
 
-// own is Claude Code itself.
-var own = Protocol{Host: hook.HostClaude}
+// itself is Claude Code.
+var itself = Protocol{Host: hook.HostClaude}
 
 // Decode is Decode for the protocol's agent.
 func (c *Protocol) Decode(r Raw) ([]hook.Event, error) { return c.decode(r) }

@@ -1,7 +1,6 @@
 package cline
 
 import (
-	"path"
 	"strings"
 	"testing"
 
@@ -36,13 +35,7 @@ func fixtures(t testing.TB) []hooktest.File {
 // load returns one recorded payload.
 func load(t testing.TB, name string) Raw {
 	t.Helper()
-	for _, f := range fixtures(t) {
-		if path.Join(f.Folder, f.Name) == name {
-			return f.Raw
-		}
-	}
-	t.Fatalf("no recorded payload %q", name)
-	return Raw{}
+	return hooktest.Named(t, fixtures(t), name)
 }
 
 func decodeOne(t testing.TB, payload, event string) hook.Event {

@@ -76,9 +76,9 @@ func tool(p rawjson.Object) *hook.Tool {
 	if response == nil {
 		return t
 	}
-	told, displayed := response.Get("llmContent"), response.Get("returnDisplay")
-	t.Output = Output(t.Name, told, displayed)
-	t.Status = Status(t.Name, "", told, displayed)
+	forModel, displayed := response.Get("llmContent"), response.Get("returnDisplay")
+	t.Output = Output(t.Name, forModel, displayed)
+	t.Status = Status(t.Name, "", forModel, displayed)
 	if failure := response.Get("error"); failure != nil {
 		t.Status = hook.ToolFailed
 		t.Error = rawjson.Text(failure)
@@ -105,8 +105,8 @@ const (
 // Status reads how a call of a tool ended from the status in the session's file, empty
 // if only the hook is known, and from what the model was told and the user was shown. A
 // command that fails has the status success.
-func Status(tool, status string, told, displayed []byte) hook.ToolStatus {
-	text := rawText(told)
+func Status(tool, status string, forModel, displayed []byte) hook.ToolStatus {
+	text := rawText(forModel)
 	switch {
 	case strings.HasPrefix(text, blocked):
 		return hook.ToolDenied
@@ -129,8 +129,8 @@ func Status(tool, status string, told, displayed []byte) hook.ToolStatus {
 
 // Output returns the text that a tool gave the model, without what the Gemini CLI puts
 // around the output of commands. displayed is what it showed the user.
-func Output(tool string, told, displayed []byte) string {
-	text := strings.TrimPrefix(rawText(told), cancelled)
+func Output(tool string, forModel, displayed []byte) string {
+	text := strings.TrimPrefix(rawText(forModel), cancelled)
 	if tool == toolShell {
 		text, _ = shell(text, displayed)
 	}
@@ -138,16 +138,16 @@ func Output(tool string, told, displayed []byte) string {
 }
 
 // rawText returns what the model was told: a text, or the texts of parts.
-func rawText(told []byte) string {
-	told = rawjson.Present(told)
-	parts, list := rawjson.Elements(told)
+func rawText(forModel []byte) string {
+	forModel = rawjson.Present(forModel)
+	parts, list := rawjson.Elements(forModel)
 	switch {
-	case rawjson.IsString(told):
-		return rawjson.Unquote(told)
-	case !list && rawjson.Members(told) != nil:
-		parts = [][]byte{told}
-	case !list && told != nil:
-		return rawjson.Canonical(told)
+	case rawjson.IsString(forModel):
+		return rawjson.Unquote(forModel)
+	case !list && rawjson.Members(forModel) != nil:
+		parts = [][]byte{forModel}
+	case !list && forModel != nil:
+		return rawjson.Canonical(forModel)
 	}
 	var texts []string
 	for _, raw := range parts {

@@ -12,7 +12,7 @@ import (
 // How often the product has what makes a function hard to read. The numbers may only fall:
 // who lowers one writes the new one here.
 const (
-	assigning = 291 // variables that the head of an if or a switch gives another value
+	assigning = 289 // variables that the head of an if or a switch gives another value
 	embedding = 139 // embedded fields of structs
 	mostPaths = 25  // a function's cyclomatic complexity, but for those of branchy
 )

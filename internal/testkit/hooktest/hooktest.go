@@ -129,6 +129,16 @@ func Files(t testing.TB, dir string) (all []File) {
 	return all
 }
 
+// Named returns the payload of a file, which is named with its folder.
+func Named(t testing.TB, all []File, name string) hook.Raw {
+	t.Helper()
+	i := slices.IndexFunc(all, func(f File) bool { return path.Join(f.Folder, f.Name) == name })
+	if i < 0 {
+		t.Fatalf("no payload %q", name)
+	}
+	return all[i].Raw
+}
+
 // One decodes a payload that is legal and gives one event.
 func One(t testing.TB, decode func(hook.Raw) ([]hook.Event, error), payload, event string) hook.Event {
 	t.Helper()

@@ -234,10 +234,10 @@ func (l *log) addAnswer(r *row) {
 // addTool adds a call, which mostly has ended.
 func (l *log) addTool(o rawjson.Object, asked *hook.Request) {
 	id, name := o.Text("id"), o.Text("name")
-	told, displayed := reply(o), o.Get("resultDisplay")
+	forModel, displayed := reply(o), o.Get("resultDisplay")
 	r := hook.ToolResult{
 		ID: id, Agent: l.agent, Name: name, Input: l.Texts.KeepJSON(rawjson.Canonical(o.Get("args"))),
-		Text: l.Texts.Keep(gemini.Output(name, told, displayed)), Status: gemini.Status(name, o.Text("status"), told, displayed),
+		Text: l.Texts.Keep(gemini.Output(name, forModel, displayed)), Status: gemini.Status(name, o.Text("status"), forModel, displayed),
 		Asked: asked.End, At: l.clock.Move(transcript.ISOTime(o.Text("timestamp"))), File: l.File, Row: l.Line,
 	}
 	switch o.Text("status") {
@@ -275,11 +275,11 @@ func (l *log) addRefused(r *row) {
 	parts, _ := r.Elements("content")
 	for _, raw := range parts {
 		o := rawjson.Members(raw).Members("functionResponse")
-		id, told := o.Text("id"), o.Members("response").Text("error")
-		if _, known := l.tools[l.agent+"/"+id]; known || !strings.HasPrefix(told, unauthorized) {
+		id, reason := o.Text("id"), o.Members("response").Text("error")
+		if _, known := l.tools[l.agent+"/"+id]; known || !strings.HasPrefix(reason, unauthorized) {
 			continue
 		}
-		res := hook.ToolResult{ID: id, Agent: l.agent, Name: o.Text("name"), Text: l.Texts.Keep(told), Status: hook.ToolFailed, At: r.at, File: l.File, Row: l.Line}
+		res := hook.ToolResult{ID: id, Agent: l.agent, Name: o.Text("name"), Text: l.Texts.Keep(reason), Status: hook.ToolFailed, At: r.at, File: l.File, Row: l.Line}
 		if n := len(l.Calls); n > 0 && l.Calls[n-1].Agent == l.agent {
 			l.Calls[n-1].ToolCallIDs = append(l.Calls[n-1].ToolCallIDs, id)
 			res.Asked = l.Calls[n-1].End
@@ -294,8 +294,8 @@ func reply(call rawjson.Object) []byte {
 	parts, _ := call.Elements("result")
 	for _, raw := range parts {
 		response := rawjson.Members(raw).Members("functionResponse").Members("response")
-		if told := response.Get("error", "output"); told != nil {
-			return told
+		if forModel := response.Get("error", "output"); forModel != nil {
+			return forModel
 		}
 	}
 	return nil
