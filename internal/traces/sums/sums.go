@@ -122,19 +122,62 @@ func Repository(origin *tracepb.ResourceSpans, span, root *tracepb.Span) []strin
 
 // Add adds what a span of a service counts, to series that have more keys and values.
 func (c Counts) Add(service string, s *tracepb.Span, more ...string) {
+	var pairs []string
+	var attributes string
 	for _, one := range instruments.Samples(counted{s}) {
 		i := &instruments.Table[one.Instrument]
-		attributes, _ := json.Marshal(append(slices.Clip(one.Attributes), more...)) // Texts alone.
-		value := int64(math.Round(min(one.Value*scale(i), math.MaxInt64/2)))
-		n := make([]int64, 1, 1+len(i.Bounds)+1)
-		n[0] = value
+		if attributes == "" || &pairs[0] != &one.Attributes[0] || len(pairs) != len(one.Attributes) {
+			pairs, attributes = one.Attributes, encode(one.Attributes, more)
+		}
+		series := Series{service, i.Name, attributes}
+		n := c[series]
+		if n == nil {
+			n = make([]int64, width(i))
+			c[series] = n
+		}
+		n[0] = Plus(n[0], int64(math.Round(min(one.Value*scale(i), math.MaxInt64/2))))
 		if i.Bounds != nil {
 			bucket, _ := slices.BinarySearch(i.Bounds, one.Value)
-			n = n[:cap(n)]
-			n[1+bucket] = 1
+			n[1+bucket]++
 		}
-		c.Put(Series{service, i.Name, string(attributes)}, n...)
 	}
+}
+
+// encode returns texts as a JSON array, as package json does, without its reflection.
+func encode(all ...[]string) string {
+	b := append(make([]byte, 0, 400), '[')
+	for _, texts := range all {
+		for _, text := range texts {
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			if plain(text) {
+				b = append(append(append(b, '"'), text...), '"')
+				continue
+			}
+			quoted, _ := json.Marshal(text)
+			b = append(b, quoted...)
+		}
+	}
+	return string(append(b, ']'))
+}
+
+// plain reports that a text is in JSON as it is.
+func plain(text string) bool {
+	for _, c := range []byte(text) {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return false
+		}
+	}
+	return true
+}
+
+// width is how many numbers an instrument has.
+func width(i *instruments.Instrument) int {
+	if i.Bounds == nil {
+		return 1
+	}
+	return 1 + len(i.Bounds) + 1
 }
 
 // scale is how many of the whole numbers are one of an instrument's unit.
@@ -158,7 +201,7 @@ func Growth(added, want Counts) (grown Counts, agree bool) {
 	}
 	for _, members := range groups {
 		more := growing{grown, added, want, members}
-		if width := 1 + len(instruments.Named(members[0].Instrument).Bounds) + 1; width > 2 {
+		if width := width(instruments.Named(members[0].Instrument)); width > 1 {
 			more.distribute(1, width, members)
 			// A histogram without observations has no sum.
 			members = slices.DeleteFunc(slices.Clone(members), func(s Series) bool { return Observations(added[s])+Observations(grown[s]) == 0 })
