@@ -13,6 +13,7 @@ const (
 	HostCopilot  = "copilot-cli"
 	HostGemini   = "gemini-cli"
 	HostKilo     = "kilo"
+	HostKimi     = "kimi-code"
 	HostOpencode = "opencode"
 	HostQwen     = "qwen-code"
 	HostCursor   = "cursor"
@@ -72,6 +73,7 @@ var agents = [...]Agent{
 	{Host: HostCodex, Word: "codex", Name: "Codex", Folders: []string{"CODEX_HOME"}, Resume: "codex resume"},
 	{Host: HostCopilot, Word: "copilot", Name: "GitHub Copilot", Folders: []string{"COPILOT_HOME"}, Scopes: []string{"user"}, Resume: "copilot --resume"},
 	{Host: HostGemini, Word: "gemini", Name: "Gemini CLI", Folders: []string{"GEMINI_CLI_HOME"}, Resume: "gemini --resume"},
+	{Host: HostKimi, Word: "kimi", Name: "Kimi Code", Folders: []string{"KIMI_CODE_HOME"}, Scopes: []string{"user"}, Resume: "kimi --session"},
 	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session", Plugin: "@opencode-ai/plugin"},
 	{Host: HostKilo, Word: "kilo", Name: "Kilo", Folders: []string{"KILO_DB"}, Resume: "kilo --session", Plugin: "@kilocode/plugin"},
 }
