@@ -14,13 +14,15 @@ import (
 )
 
 // idle are the rows that say nothing of the work, or what others say.
-const idle = " metadata runtime.set_binding profile.bind config.update permission.set_mode permission.record_approval_result context.append_message context.apply_compaction context.clear" +
-	" context.undo agent.message.appended agent.turn.started agent.turn.ended plugin.session_start llm.tools_snapshot token_counting.measured" +
-	" token_counting.rebased token_counting.truncated token_counting.turn_recorded prompt.accepted prompt.completed prompt.aborted full_compaction.begin" +
-	" full_compaction.cancel subagent.started subagent.suspended task.started task.terminated task.waitDelivered interaction.request interaction.resolved" +
-	" interruptionReminder.recorded mcp.tools_discovered tools.update_store tools.set_active_tools tools.reset_active_tools tools.register_user_tool" +
-	" tools.unregister_user_tool goal.create goal.update goal.clear plan_mode.enter plan_mode.exit plan_mode.cancel plan.revision cron.add cron.cursor" +
-	" cron.delete staleGuard.recorded staleGuard.cleared swarm_mode.enter swarm_mode.exit tower_mode.enter tower_mode.exit "
+const idle = " metadata runtime.set_binding profile.bind config.update permission.set_mode permission.record_approval_result context.append_message " +
+	"context.apply_compaction context.clear context.undo agent.message.appended agent.turn.started agent.turn.ended plugin.session_start " +
+	"llm.tools_snapshot token_counting.measured token_counting.rebased token_counting.truncated token_counting.turn_recorded prompt.accepted " +
+	"prompt.steered prompt.completed prompt.aborted full_compaction.begin full_compaction.cancel subagent.started subagent.suspended task.started " +
+	"task.terminated task.waitDelivered interaction.request interaction.resolved interruptionReminder.recorded mcp.tools_discovered " +
+	"tools.update_store tools.set_active_tools tools.reset_active_tools tools.register_user_tool tools.unregister_user_tool goal.create " +
+	"goal.update goal.clear plan_mode.enter plan_mode.exit plan_mode.cancel plan.revision cron.add cron.cursor cron.delete " +
+	"file_history.tracked file_history.checkpoint staleGuard.recorded staleGuard.cleared swarm_mode.enter swarm_mode.exit tower_mode.enter " +
+	"tower_mode.exit "
 
 // row is one line of an agent's file: the members and the kind of its event, if it has one,
 // and its time.
@@ -173,7 +175,7 @@ func (l *log) add(r *row) {
 		l.endTurn(r)
 	case "subagent.spawned":
 		l.start(hook.Subagent{ID: r.o.Text("subagentId"), Type: r.o.Text("subagentName"), CallID: r.o.Text("parentToolCallId"), Turn: l.turn, Start: r.at})
-	case "subagent.completed", "subagent.failed":
+	case "subagent.completed", "subagent.failed", "subagent.cancelled":
 		if a := l.subagent(r.o.Text("subagentId")); a != nil {
 			a.End, a.Result, a.Failure = r.at, l.out.Texts.Keep(r.o.Text("resultSummary")), r.o.Text("error")
 		}
@@ -245,6 +247,9 @@ func (l *log) endTurn(r *row) {
 	l.explain(failure.Text("name", "code"), failure.Text("message"))
 	l.cancelled = false
 	if l.agent != "" {
+		if a := l.subagent(l.agent); a != nil && a.End.IsZero() && a.Start.Before(r.at) { // interrupted with the lead agent
+			a.End = r.at
+		}
 		return
 	}
 	l.undecided = false
