@@ -73,11 +73,12 @@ type log struct {
 	before       transcript.Log
 	begun, ended time.Time
 	clock        transcript.Clock
-	// call is the place of its newest request, -1 if it has none; step is its step, alias
-	// the user's name of its model.
-	call        int
-	step, alias string
-	text        string // the last it said
+	// call is the place of its newest request, -1 if it has none, asking the step of that, which is
+	// its id until the answer has one, and alias the user's name of its model.
+	call          int
+	asking, alias string
+	step          string // that has begun last
+	text          string // the last it said
 	// turn is the current turn of the lead agent, or that in which the subagent was started.
 	turn      string
 	cancelled bool // the user interrupts the turn
@@ -99,7 +100,7 @@ func (l *log) open(agent string) {
 		agent = ""
 	}
 	l.agent, l.before, l.clock = agent, *l.out, transcript.Clock{Off: l.clock.Off}
-	l.begun, l.ended, l.call, l.step, l.alias, l.text, l.turn, l.cancelled = time.Time{}, time.Time{}, -1, "", "", "", "", false
+	l.begun, l.ended, l.call, l.asking, l.alias, l.step, l.text, l.turn, l.cancelled = time.Time{}, time.Time{}, -1, "", "", "", "", "", false
 }
 
 // close ends the file: of a subagent of whose start nothing is known, it has its own.
@@ -148,7 +149,8 @@ func (l *log) leave() {
 
 // add adds the next row.
 func (l *log) add(r *row) {
-	if strings.Contains(idle, " "+r.kind+" ") {
+	id := r.kind + " " + r.o.Text("uuid", "parentUuid", "toolCallId", "subagentId", "turnStep", "turnId") + string(r.o.Get("usage"))
+	if strings.Contains(idle, " "+r.kind+" ") || l.out.Again(l.agent, id, r.at) {
 		return
 	}
 	r.at = l.clock.At(r.at, r.Opens())

@@ -22,8 +22,8 @@ func (l *log) addRequest(r *row) {
 		if r.o.Text("kind") != "loop" || c.ID == "" { // it is of no step
 			c.ID = transcript.TimeID("req-", r.at)
 		}
-		if last := l.newest(); last == nil || last.ID != c.ID { // else it is sent again in another form
-			l.call, l.out.Calls = len(l.out.Calls), append(l.out.Calls, c)
+		if l.call < 0 || l.asking != c.ID { // else it is sent again in another form
+			l.call, l.asking, l.out.Calls = len(l.out.Calls), c.ID, append(l.out.Calls, c)
 		}
 		return
 	}
@@ -42,7 +42,7 @@ func (l *log) addRequest(r *row) {
 		l.explain(r.o.Text("errorName"), r.o.Text("errorMessage"))
 	case r.kind == "turn.step.interrupted":
 		l.explain("", r.o.Text("message"))
-	case c == nil || c.ID != r.o.Text("stepUuid", "uuid"):
+	case c == nil || l.asking != r.o.Text("stepUuid", "uuid"):
 	case r.kind == "content.part":
 		l.addPart(c, r)
 	default:
@@ -84,7 +84,7 @@ func (l *log) addPart(c *hook.Request, r *row) {
 
 // endStep adds how the request's step ended, which is after its calls.
 func (l *log) endStep(c *hook.Request, r *row) {
-	c.RequestID, c.FinishReason = r.o.Text("messageId"), r.o.Text("finishReason")
+	c.ID, c.FinishReason = cmp.Or(r.o.Text("messageId"), c.ID), r.o.Text("finishReason")
 	switch u := r.o.Members("usage"); {
 	case c.Usage != nil:
 	case u != nil:
@@ -111,7 +111,7 @@ func (l *log) explain(kind, message string) {
 // ask adds a call that the model asks for.
 func (l *log) ask(r *row) {
 	id := r.o.Text("toolCallId")
-	if c := l.newest(); c != nil && c.ID == r.o.Text("stepUuid") && id != "" {
+	if c := l.newest(); c != nil && l.asking == r.o.Text("stepUuid") && id != "" {
 		c.ToolCallIDs = append(c.ToolCallIDs, id)
 	}
 	l.asked[callKey{l.agent, id}] = hook.ToolResult{

@@ -20,20 +20,20 @@ type kimiRow struct {
 	Origin                                      struct{ Kind, Trigger, Phase string }
 	Usage                                       *kimiUsage
 	Event                                       struct {
-		Type, UUID, StepUUID, ToolCallID, Name, FinishReason string
-		Usage                                                *kimiUsage
-		Part                                                 struct{ Type string }
-		Result                                               struct{ IsError bool }
+		Type, UUID, StepUUID, ToolCallID, Name, FinishReason, MessageID string
+		Usage                                                           *kimiUsage
+		Part                                                            struct{ Type string }
+		Result                                                          struct{ IsError bool }
 	}
 }
 
 // kimiFile is what is known of an agent's file while it is read.
 type kimiFile struct {
 	f *file
-	// step is that of the request under way, empty if it is of none, and model its model; counted
-	// reports that its tokens are known.
+	// step is that of the request under way, empty if it is of none, model its model, and last
+	// what was counted of it.
 	step, model string
-	counted     bool
+	last        *Request
 }
 
 // openKimi prepares for an agent's file: SESSION/agents/AGENT/wire.jsonl.
@@ -67,17 +67,16 @@ func openKimi(r *file) func([]byte) {
 func (c *kimiFile) take(row *kimiRow) {
 	switch {
 	case row.Type == "llm.request":
-		c.model, c.counted = row.Model, false
+		c.model, c.last = row.Model, nil
 		if row.Kind != "loop" {
 			c.step = ""
 		}
 	case row.Type == "usage.record" && row.Usage != nil:
-		id, model := c.step, cmp.Or(c.model, row.Model)
-		if c.counted {
-			id = ""
+		id := c.step
+		if c.last != nil {
+			id = "" // of the program itself
 		}
-		c.f.request(1, id, model, row.Usage.request())
-		c.counted = true
+		c.last = cmp.Or(c.last, c.f.request(1, id, cmp.Or(c.model, row.Model), row.Usage.request()))
 	case row.Type == "forked":
 		// What is before it is there in another session, too.
 		c.f.of().copied = true
@@ -118,17 +117,22 @@ func (c *kimiFile) asked(row *kimiRow) {
 func (c *kimiFile) event(row *kimiRow) {
 	switch e := &row.Event; e.Type {
 	case "step.begin":
-		c.step, c.counted = e.UUID, false
+		c.step, c.last = e.UUID, nil
 	case "tool.call":
 		c.f.call(e.ToolCallID, e.Name)
 	case "tool.result":
 		c.f.result(e.ToolCallID, map[bool]Status{true: Bad, false: OK}[e.Result.IsError])
 	case "step.end":
+		id := cmp.Or(e.MessageID, e.UUID)
 		switch {
-		case e.Usage != nil:
-			c.f.request(1, e.UUID, c.model, e.Usage.request())
-		case !c.counted && (e.FinishReason == "error" || e.FinishReason == "interrupted"):
-			c.f.failure(e.UUID)
+		case c.last != nil && c.last.ID == e.UUID:
+			delete(c.f.of().Requests, e.UUID)
+			c.last.ID = id
+			c.f.of().addRequest(1, c.last)
+		case c.last == nil && e.Usage != nil:
+			c.f.request(1, id, c.model, e.Usage.request())
+		case c.last == nil && (e.FinishReason == "error" || e.FinishReason == "interrupted"):
+			c.f.failure(id)
 		}
 		if !c.f.sub {
 			c.f.says(e.FinishReason == "end_turn", false)
