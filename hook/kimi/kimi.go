@@ -48,9 +48,7 @@ func kind(p rawjson.Object, name string, kind hook.Kind) hook.Kind {
 		}
 	case "Interrupt":
 		return hook.KindRunCancel
-	case "TaskStarted":
-		return hook.KindNote
-	case "PermissionResult", "SessionHeartbeat", "UserPromptQueued":
+	case "PermissionResult", "SessionHeartbeat", "TaskStarted", "UserPromptQueued": // which are not installed
 		return hook.KindAside
 	}
 	return kind
@@ -71,12 +69,11 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 		ev.ErrorType, ev.Message = p.Text("error_type"), p.Text("error_message")
 	case "SubagentStop":
 		ev.Message = p.Text("response")
-	case "TaskStarted":
-		ev.Message = p.Text("description")
 	case "PostToolUse":
 		ev.Tool.Output = p.Text("tool_output")
 	case "PostToolUseFailure":
-		if ev.Tool.Error = p.Members("error").Text("message"); Denied(ev.Tool.Error) {
+		ev.Tool.Error = p.Members("error").Text("message")
+		if Denied(ev.Tool.Error) {
 			ev.Tool.Status = hook.ToolDenied
 		}
 	case "Notification":
