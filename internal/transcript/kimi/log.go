@@ -14,8 +14,8 @@ import (
 )
 
 // idle are the rows that say nothing of the work, or what others say.
-const idle = " metadata runtime.set_binding profile.bind config.update permission.set_mode permission.record_approval_result context.append_message " +
-	"context.apply_compaction context.clear context.undo agent.message.appended agent.turn.started agent.turn.ended plugin.session_start " +
+const idle = " metadata runtime.set_binding profile.bind config.update permission.set_mode permission.record_approval_result " +
+	"context.apply_compaction context.clear context.undo agent.turn.started agent.turn.ended plugin.session_start " +
 	"llm.tools_snapshot token_counting.measured token_counting.rebased token_counting.truncated token_counting.turn_recorded prompt.accepted " +
 	"prompt.steered prompt.completed prompt.aborted full_compaction.begin full_compaction.cancel subagent.started subagent.suspended task.started " +
 	"task.terminated task.waitDelivered interaction.request interaction.resolved interruptionReminder.recorded mcp.tools_discovered " +
@@ -153,7 +153,9 @@ func (l *log) add(r *row) {
 	if strings.Contains(idle, " "+r.kind+" ") || l.out.Again(l.agent, id, r.at) {
 		return
 	}
-	r.at = l.clock.At(r.at, r.Opens())
+	if r.kind != "agent.message.appended" { // which comes when the turn has ended
+		r.at = l.clock.At(r.at, r.Opens())
+	}
 	if l.begun.IsZero() {
 		l.begun = r.at
 	}
@@ -171,6 +173,12 @@ func (l *log) add(r *row) {
 		l.ask(r)
 	case "tool.result":
 		l.addResult(r)
+	case "context.append_message":
+		if l.agent == "" && r.o.Members("message").Members("origin").Text("name") == "stop_hook" {
+			l.out.Ends = append(l.out.Ends, hook.TurnEnd{Turn: l.turn, At: r.at, Kind: hook.KindRunResume})
+		}
+	case "agent.message.appended":
+		l.identify(r.o.Members("message").Members("meta"))
 	case "turn.cancel":
 		l.cancelled = r.o.Text("target") != "queued"
 	case "turn.ended":

@@ -32,7 +32,7 @@ const (
 
 // Agent reads Kimi Code's files, each from where the turn begins that was under way at Query.Since.
 var Agent = transcript.Reader{
-	Host: hook.HostKimi, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Origin: origin,
+	Host: hook.HostKimi, Read: read, Sessions: sessions, Parts: parts, AddEvents: addEvents, Origin: origin, End: end,
 }
 
 // state is what Kimi Code notes of a session beside its rows.
@@ -60,10 +60,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	}
 	others, _ := parts(transcript.Session{Path: path}) // never fails
 	for _, path := range append([]string{path}, others...) {
-		l.open(filepath.Base(filepath.Dir(path)))
-		var r row
-		_ = l.out.Read(ctx, f, path, q, &r, nil, func() { l.add(&r) }) // the log has the error
-		l.close()
+		l.read(ctx, f, path, q)
 	}
 	return l.transcript(f, q)
 }
@@ -76,6 +73,30 @@ func origin(ctx context.Context, f *transcript.Files, q transcript.Query) (sessi
 		return "", "", err
 	}
 	return t.Origin, t.OriginTurn, nil
+}
+
+// end reports the end of the last turn, which no hook does after one that refused an end. How
+// the turn ended is in the transcript.
+func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kind, time.Time, error) {
+	path, err := find(ctx, f, q)
+	q, ok := q.LastTurn(path)
+	if err != nil || !ok {
+		return hook.KindUnknown, time.Time{}, err
+	}
+	l := newLog(q)
+	l.read(ctx, f, path, q)
+	if l.undecided || len(l.out.Ends) == 0 {
+		return hook.KindUnknown, time.Time{}, nil
+	}
+	return hook.KindSessionEnd, l.out.Ends[len(l.out.Ends)-1].At, nil
+}
+
+// read adds the rows of an agent's file. The log has the error.
+func (l *log) read(ctx context.Context, f *transcript.Files, path string, q transcript.Query) {
+	l.open(filepath.Base(filepath.Dir(path)))
+	var r row
+	_ = l.out.Read(ctx, f, path, q, &r, nil, func() { l.add(&r) })
+	l.close()
 }
 
 // sessionDir is the folder of the session whose file is at path.

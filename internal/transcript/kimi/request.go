@@ -2,6 +2,7 @@ package kimi
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,6 +96,18 @@ func (l *log) endStep(c *hook.Request, r *row) {
 		c.End, c.Error = r.at, c.FinishReason
 	default:
 		c.End = r.at
+	}
+}
+
+// identify gives a request that was answered and whose step was interrupted the answer's id: it
+// is that of the message that no other request has.
+func (l *log) identify(meta rawjson.Object) {
+	c, id := l.newest(), meta.Text("messageId")
+	if c == nil || c.Usage == nil || c.ID != l.asking || id == "" {
+		return
+	}
+	if !slices.ContainsFunc(l.out.Calls, func(other hook.Request) bool { return other.ID == id && other.Agent == l.agent }) {
+		c.ID = id
 	}
 }
 

@@ -19,6 +19,7 @@ type kimiRow struct {
 	Input                                       jsontext.Value
 	Origin                                      struct{ Kind, Trigger, Phase string }
 	Usage                                       *kimiUsage
+	Message                                     struct{ Meta struct{ MessageID string } }
 	Event                                       struct {
 		Type, UUID, StepUUID, ToolCallID, Name, FinishReason, MessageID string
 		Usage                                                           *kimiUsage
@@ -77,6 +78,12 @@ func (c *kimiFile) take(row *kimiRow) {
 			id = "" // of the program itself
 		}
 		c.last = cmp.Or(c.last, c.f.request(1, id, cmp.Or(c.model, row.Model), row.Usage.request()))
+	case row.Type == "agent.message.appended":
+		// It comes behind the turn, and has what the row of an interrupted step lacks.
+		id := row.Message.Meta.MessageID
+		if id != "" && c.last != nil && c.last.ID == c.step && c.f.of().Requests[id] == nil {
+			c.rename(id)
+		}
 	case row.Type == "forked":
 		// What is before it is there in another session, too.
 		c.f.of().copied = true
@@ -126,9 +133,7 @@ func (c *kimiFile) event(row *kimiRow) {
 		id := cmp.Or(e.MessageID, e.UUID)
 		switch {
 		case c.last != nil && c.last.ID == e.UUID:
-			delete(c.f.of().Requests, e.UUID)
-			c.last.ID = id
-			c.f.of().addRequest(1, c.last)
+			c.rename(id)
 		case c.last == nil && e.Usage != nil:
 			c.f.request(1, id, c.model, e.Usage.request())
 		case c.last == nil && (e.FinishReason == "error" || e.FinishReason == "interrupted"):
@@ -138,6 +143,13 @@ func (c *kimiFile) event(row *kimiRow) {
 			c.f.says(e.FinishReason == "end_turn", false)
 		}
 	}
+}
+
+// rename gives the request of a step its answer's id.
+func (c *kimiFile) rename(id string) {
+	all := c.f.of().Requests
+	delete(all, c.last.ID)
+	c.last.ID, all[id] = id, c.last
 }
 
 func (u *kimiUsage) request() Request {
