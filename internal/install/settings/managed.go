@@ -169,20 +169,25 @@ func (a *Spec) editTOML(found install.File, w wantedHandler, undo bool, ours fun
 }
 
 // withoutListed takes hooks of hookspan's out of a list [[hooks]] that has lost the lines
-// around them: an agent may write its file anew without comments.
+// around them: an agent may write its file anew without comments. Comments behind them stay.
 func (a *Spec) withoutListed(text []byte, ours func(string) bool) (rest []byte) {
 	var hook []byte
+	end := 0 // of the hook's last key
 	keep := func() {
 		if e, err := a.open(a.tomlHooks(hook), nil, ours); err != nil || len(e.find()) == 0 {
-			rest = append(rest, hook...)
+			end = 0
 		}
-		hook = nil
+		rest, hook = append(rest, hook[end:]...), nil
 	}
 	for line := range bytes.Lines(text) {
-		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("[")) {
+		plain := bytes.TrimSpace(line)
+		if bytes.HasPrefix(plain, []byte("[")) {
 			keep()
 		}
 		hook = append(hook, line...)
+		if len(plain) > 0 && plain[0] != '#' {
+			end = len(hook)
+		}
 	}
 	keep()
 	return rest

@@ -130,6 +130,9 @@ func TestTOMLListIsAddedAndTakenOut(t *testing.T) {
 			if out := edit(bare, w, true); strings.Contains(string(out), "claude-hook") || strings.Contains(tt.text, "/opt/x") != strings.Contains(string(out), "/opt/x") {
 				t.Errorf("taken out without its comments:\n%s", out)
 			}
+			if out := string(edit(append(bare, "\n# mine, too\n[y]\n"...), w, true)); !strings.Contains(out, "# mine, too\n[y]\n") || strings.Contains(out, "claude-hook") {
+				t.Errorf("taken out before a comment:\n%s", out)
+			}
 			if out := edit(bare, w, false); strings.Count(string(out), "/usr/bin/claude-hook") != 2 {
 				t.Errorf("installed again without its comments:\n%s", out)
 			}
