@@ -68,7 +68,7 @@ func settings(a *rig.Arena, more map[string]string) error {
 	return a.Write(map[string]string{"home/.kimi-code/config.toml": fmt.Sprintf(config, hooks.String())})
 }
 
-// Summary begins the answer to the request of a compaction, of which no file has the id.
+// Summary begins the answer to the request of a compaction: no row of its request has it or the id.
 const Summary = "A summary"
 
 func known(_ *testing.T, _ *rig.Result, got *rig.Trace, own []llm.Request, want []scenario.Tool) ([]llm.Request, []scenario.Tool) {
@@ -76,7 +76,7 @@ func known(_ *testing.T, _ *rig.Result, got *rig.Trace, own []llm.Request, want 
 	for i := range own {
 		for _, s := range got.Operation(otelmap.OpChat) {
 			if id := s.Attrs.String(otelmap.KeyResponseID); strings.HasPrefix(own[i].Text, Summary) && strings.HasPrefix(id, "req-") {
-				own[i].ID = id
+				own[i].ID, own[i].Text = id, ""
 			}
 		}
 	}
