@@ -13,6 +13,7 @@ const (
 	HostCopilot  = "copilot-cli"
 	HostGemini   = "gemini-cli"
 	HostKilo     = "kilo"
+	HostKimi     = "kimi-code"
 	HostOpencode = "opencode"
 	HostQwen     = "qwen-code"
 	HostCursor   = "cursor"
@@ -43,6 +44,9 @@ type Agent struct {
 	MaxInput, MaxOutput int
 	// ToolError is the error.type of a failed tool.
 	ToolError string
+	// Folder is the agent's folder in the home folder and in projects: if not set, a dot and
+	// Word.
+	Folder string
 	// Folders are the environment variables with absolute paths of folders that the agent
 	// uses in place of those in the home folder. The first is that of the agent's folder.
 	Folders []string
@@ -72,6 +76,7 @@ var agents = [...]Agent{
 	{Host: HostCodex, Word: "codex", Name: "Codex", Folders: []string{"CODEX_HOME"}, Resume: "codex resume"},
 	{Host: HostCopilot, Word: "copilot", Name: "GitHub Copilot", Folders: []string{"COPILOT_HOME"}, Scopes: []string{"user"}, Resume: "copilot --resume"},
 	{Host: HostGemini, Word: "gemini", Name: "Gemini CLI", Folders: []string{"GEMINI_CLI_HOME"}, Resume: "gemini --resume"},
+	{Host: HostKimi, Word: "kimi", Name: "Kimi Code", Folder: ".kimi-code", Folders: []string{"KIMI_CODE_HOME"}, Scopes: []string{"user"}, Resume: "kimi --session"},
 	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session", Plugin: "@opencode-ai/plugin"},
 	{Host: HostKilo, Word: "kilo", Name: "Kilo", Folders: []string{"KILO_DB"}, Resume: "kilo --session", Plugin: "@kilocode/plugin"},
 }
@@ -85,7 +90,7 @@ var guests = [...]Agent{
 
 // fill sets what most agents share.
 func (a Agent) fill() Agent {
-	a.Program = cmp.Or(a.Program, ProgramClaude)
+	a.Program, a.Folder = cmp.Or(a.Program, ProgramClaude), cmp.Or(a.Folder, "."+a.Word)
 	a.MaxInput, a.MaxOutput = cmp.Or(a.MaxInput, 500), cmp.Or(a.MaxOutput, 500)
 	a.ToolError = cmp.Or(a.ToolError, "ToolFailure")
 	if a.Scopes == nil {

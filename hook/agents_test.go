@@ -43,6 +43,7 @@ func TestFactsThatAgentsAndTracesGoBy(t *testing.T) {
 		"codex":       "claude-hook false 500 500 ToolFailure [CODEX_HOME] [user project] codex resume",
 		"copilot-cli": "claude-hook false 500 500 ToolFailure [COPILOT_HOME] [user] copilot --resume",
 		"gemini-cli":  "claude-hook false 500 500 ToolFailure [GEMINI_CLI_HOME] [user project] gemini --resume",
+		"kimi-code":   "claude-hook false 500 500 ToolFailure [KIMI_CODE_HOME] [user] kimi --session",
 		"opencode":    "claude-hook false 500 500 ToolFailure [OPENCODE_DB] [user project] opencode --session",
 		"kilo":        "claude-hook false 500 500 ToolFailure [KILO_DB] [user project] kilo --session",
 	}

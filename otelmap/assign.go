@@ -157,6 +157,9 @@ func (j *joined) readResults() *results {
 		for _, key := range k.Keys() {
 			add(r, r.Agent, key)
 		}
+		if r.ID != "" && j.opts.Agent.Unnamed {
+			add(r, anyAgent, k)
+		}
 		k.ID = ""
 		if r.ID != "" {
 			add(r, r.Agent, k)
@@ -215,12 +218,12 @@ func (t *results) assign(items []*item, agent string) []*call {
 	return calls
 }
 
-// nameCall gives a call without an id the oldest result that fits it. It may be that of a
-// subagent which the hooks do not name.
+// nameCall gives a call the oldest result that fits it, if it is that of a subagent which the
+// hooks do not name, or if they do not name the call.
 func (t *results) nameCall(c *call) {
 	// If a hook has changed the input, the files have one or the other.
 	for _, it := range []*item{c.post, c.pre} {
-		if it == nil || c.result != nil || c.tool().ID != "" {
+		if it == nil || c.result != nil || it.Tool.ID != "" && len(t.free(resultKey{it.Agent, keyOf(it)})) > 0 {
 			continue
 		}
 		for _, r := range t.free(resultKey{anyAgent, keyOf(it)}) {

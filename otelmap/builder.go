@@ -256,19 +256,21 @@ func (b *Builder) LinkTo(session, turn, traceparent string) {
 // The times do not decide: the hooks of one event run at the same time, so that
 // the refusal may be written before the end is stored. A turn's first refusal is
 // that of its first end, and so on. Where turns have no number, a refusal has the
-// time of its end.
+// time of its end. An end that names no turn is of the one that was named last.
 func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
 	stops := make(map[string][]*item)
 	began := make(map[string]time.Time)
+	turn := ""
 	for _, it := range b.sorted() {
 		if it.ParentAgent != "" {
 			continue
 		}
-		if _, known := began[it.Turn]; !known {
-			began[it.Turn] = it.At()
+		turn = cmp.Or(it.Turn, turn)
+		if _, known := began[turn]; !known {
+			began[turn] = it.At()
 		}
 		if it.Kind == hook.KindRunComplete || it.blocked() {
-			stops[it.Turn] = append(stops[it.Turn], it)
+			stops[turn] = append(stops[turn], it)
 		}
 	}
 	changed := false

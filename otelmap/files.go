@@ -2,6 +2,7 @@ package otelmap
 
 import (
 	"cmp"
+	"hash/maphash"
 	"iter"
 	"math"
 	"slices"
@@ -53,7 +54,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 		}
 		return s
 	}
-	p := b.places(tr)
+	p, reported := b.places(tr), b.reportedCalls()
 	for i := range tr.Requests {
 		run, c := p.call(&tr.Requests[i])
 		for _, id := range c.ToolCallIDs {
@@ -75,7 +76,11 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 			f.timeless = append(f.timeless, r)
 			continue
 		}
-		s := of(p.result(r))
+		run := p.result(r)
+		if r.Agent != "" && reported != nil {
+			run = cmp.Or(reported[hook.CallKey{ID: r.ID, Name: r.Name, Input: maphash.String(b.seed, r.Input)}], run)
+		}
+		s := of(run)
 		s.results = append(s.results, r)
 	}
 	for i := range tr.Prompts {
@@ -106,6 +111,24 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 	}
 	b.files.Store(f)
 	return f
+}
+
+// reportedCalls are the runs of the calls with ids that hooks reported as the lead agent's, of an
+// agent whose hooks name no subagents: one of a subagent in the background may be of a later run
+// than it. It is nil for any other agent.
+func (b *Builder) reportedCalls() map[hook.CallKey]*Run {
+	if !b.opts.Agent.Unnamed {
+		return nil
+	}
+	out := make(map[hook.CallKey]*Run)
+	for _, r := range b.runs {
+		for it := range r.all {
+			if it.Tool != nil && it.Tool.ID != "" && it.ParentAgent == "" && out[keyOf(it)] == nil {
+				out[keyOf(it)] = r
+			}
+		}
+	}
+	return out
 }
 
 // Release lets go of what a run consists of, also in the transcript: its requests and results

@@ -192,6 +192,9 @@ func (b *Builder) identify(e *hook.Event) (id identity, within time.Duration) {
 	case b.turns() && e.Kind == hook.KindPermission:
 		// The questions about two equal calls are equal. A copy asks about no other call.
 		return identity{}, 0
+	case b.turns() && e.Kind == hook.KindRunComplete && e.Time.IsZero() && b.opts.Agent.Unnamed:
+		// The end of a subagent may look like that of the lead agent.
+		return identity{}, 0
 	case b.turns() && e.Kind == hook.KindRunComplete:
 		// Several ends that are refused one after another all count.
 		return b.nameIdentity(e, ""), repeatedEndWithin

@@ -52,9 +52,9 @@ type Traits struct {
 	// Turns reports that the agent numbers its turns: a run is a turn. If false,
 	// a run is a task.
 	Turns bool
-	// Unnamed reports that the agent's hooks name no calls, and maybe no subagents nor
-	// the session of what these do. Its files do: a call is the oldest one there with the
-	// same tool and input.
+	// Unnamed reports that the agent's hooks name no subagents, and maybe no calls nor the
+	// session of what subagents do. Its files do: a call without an id is the oldest one there
+	// with the same tool and input.
 	Unnamed bool
 	// Shared reports that several processes can work on one session, each with a turn, and
 	// that each reports its start and its end.

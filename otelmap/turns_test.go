@@ -844,6 +844,18 @@ func TestRefusedEndContinuesTheTurn(t *testing.T) {
 	}
 }
 
+// An agent may name the turn where it begins alone.
+func TestRefusedEndWithoutATurn(t *testing.T) {
+	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnStop(1, ""), turnPrompt(10, "p2"), turnStop(11, "")))
+	now := epoch.Add(15 * time.Second)
+	if !b.ApplyRefusals([]hook.TurnEnd{{Turn: "p2", Kind: hook.KindRunResume, At: epoch.Add(12 * time.Second)}}) {
+		t.Error("no end was refused")
+	}
+	if runs := b.Runs(now); len(runs) != 2 || !runs[0].Ended || runs[1].Ended {
+		t.Errorf("%v", outline(b, runs, nil))
+	}
+}
+
 // Where turns have no number, a refusal is that of the end at its time, and the prompt
 // after it is the answer of the hook.
 func TestRefusedEndOfATurnWithoutANumber(t *testing.T) {

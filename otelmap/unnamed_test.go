@@ -115,3 +115,56 @@ func TestUnnamedSubagentAloneMakesNoRun(t *testing.T) {
 		}
 	}
 }
+
+// TestUnnamedSubagentsOfCallsWithIDs maps turns whose hooks name calls and no subagents: the calls
+// of a subagent are its own, once, and so is that which one in the background makes in the next turn.
+// Its end looks like the lead agent's, which comes just after.
+func TestUnnamedSubagentsOfCallsWithIDs(t *testing.T) {
+	start := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Unnamed: true}}, Carry{})
+	add := func(ms int, kind hook.Kind, turn, id string) {
+		e := hook.Event{Host: "h", Session: "s", Kind: kind, Name: kind.String(), Turn: turn, StoredAt: at(ms), Offset: int64(ms), Hash: 7}
+		if id != "" {
+			e.Tool, e.Hash = &hook.Tool{ID: id, Name: "read", Input: "{}", Duration: hook.UnknownDuration}, uint64(ms)
+		}
+		b.Add(e)
+	}
+	add(0, hook.KindPrompt, "0", "")
+	add(1000, hook.KindToolStart, "", "c1")
+	add(2000, hook.KindToolStart, "", "c2")
+	add(3000, hook.KindToolEnd, "", "c2")
+	add(4000, hook.KindToolEnd, "", "c1")
+	add(5000, hook.KindRunComplete, "", "")
+	add(6000, hook.KindPrompt, "1", "")
+	add(7000, hook.KindToolStart, "", "c3")
+	add(8000, hook.KindToolEnd, "", "c3")
+	add(8900, hook.KindRunComplete, "", "") // the subagent's
+	add(9000, hook.KindRunComplete, "", "")
+	result := func(id, agent string, from, to int) hook.ToolResult {
+		return hook.ToolResult{ID: id, Agent: agent, Turn: "0", Name: "read", Input: "{}", Asked: at(from), At: at(to)}
+	}
+	files := &hook.Transcript{
+		ToolResults: []hook.ToolResult{result("c1", "", 1000, 4000), result("c2", "sub", 2000, 3000), result("c3", "sub", 7000, 8000)},
+		Agents:      []hook.Subagent{{ID: "sub", Type: "scout", CallID: "c1", Turn: "0", Start: at(1500), End: at(8800)}},
+	}
+	var got []string
+	for _, r := range b.Runs(at(3600_000)) {
+		names := make(map[string]string)
+		all := b.Spans(r, files)
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{all}) {
+			names[string(s.SpanId)] = s.Name
+		}
+		for s := range otlp.Spans([]*tracepb.ResourceSpans{all}) {
+			if id := otlp.Text(s.Attributes, KeyToolCallID); id != "" {
+				got = append(got, fmt.Sprintf("%s below %s", id, names[string(s.ParentSpanId)]))
+			} else if s.Name == "invoke_agent h" {
+				got = append(got, fmt.Sprintf("run of %d ms", (s.EndTimeUnixNano-s.StartTimeUnixNano)/1e6))
+			}
+		}
+	}
+	want := []string{"run of 5000 ms", "c1 below invoke_agent h", "c2 below invoke_agent scout", "run of 3000 ms", "c3 below invoke_agent h"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}

@@ -88,6 +88,7 @@ func TestClaudeHookLeavesOtherAgentsAlone(t *testing.T) {
 		"Codex":           {`{"session_id":"s1","turn_id":"t","transcript_path":null,"hook_event_name":"Stop"}`, nil, "", 0},
 		"Qwen Code":       {`{"session_id":"s1","prompt_id":"s1########1","hook_event_name":"Stop"}`, nil, "{}\n", 0},
 		"Copilot":         {copilot, nil, "", 0},
+		"Kimi Code":       {`{"session_id":"s1","client_type":"kimi_code_cli","hook_event_name":"UserPromptSubmit","prompt":[]}`, nil, "", 0},
 		"by environment":  {`{"session_id":"s1","transcript_path":"/t/s1","hook_event_name":"Stop"}`, []string{"GEMINI_SESSION_ID=s1"}, "", 0},
 		"another session": {`{"session_id":"s1","transcript_path":"/t/s1","hook_event_name":"Stop"}`, []string{"GEMINI_SESSION_ID=s2"}, "", 2},
 		"Claude Code in their terminal": {
@@ -124,6 +125,7 @@ func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 	const (
 		stop       = `{"session_id":"s1","prompt_id":"s1########1","hook_event_name":"Stop"}`
 		geminiStop = `{"session_id":"s1","transcript_path":"/home/dev/.gemini/tmp/p/chats/session-1-s1.jsonl","hook_event_name":"AfterAgent"}`
+		kimiPrompt = `{"session_id":"s1","client_type":"kimi_code_cli","hook_event_name":"UserPromptSubmit","prompt":[]}`
 		codexStop  = `{"session_id":"s1","turn_id":"t1","transcript_path":null,"hook_event_name":"Stop"}`
 	)
 	for name, tc := range map[string]struct {
@@ -136,6 +138,8 @@ func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 		"Claude Code's, to Qwen Code": {"qwen", stopEvent, "", nil},
 		"Codex's":                     {"codex", codexStop, "", []stored{{Host: hook.HostCodex, Session: "s1", Event: "Stop"}}},
 		"nothing from Codex":          {"codex", "", "", []stored{{Host: hook.HostCodex, Event: "Stop", Raw: true}}},
+		"Kimi Code's":                 {"kimi", kimiPrompt, "", []stored{{Host: hook.HostKimi, Session: "s1", Event: "Stop"}}},
+		"Claude Code's, to Kimi Code": {"kimi", stopEvent, "", nil},
 		"Claude Code's, to Codex":     {"codex", stopEvent, "", nil},
 		"Gemini CLI's":                {"gemini", geminiStop, "", []stored{{Host: hook.HostGemini, Session: "s1", Event: "Stop"}}},
 		"Claude Code's, to Gemini":    {"gemini", stopEvent, "", nil},
@@ -159,7 +163,7 @@ func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 func TestClaudeHookWithoutAHomeWritesNowhere(t *testing.T) {
 	program := built(t)
 	for _, home := range []string{"HOME=relative", "HOME=."} {
-		for _, args := range [][]string{{"PreToolUse"}, {"codex", "PreToolUse"}, {"gemini", "BeforeTool"}, {"qwen", "PreToolUse"}, {"copilot", "preToolUse"}} {
+		for _, args := range [][]string{{"PreToolUse"}, {"codex", "PreToolUse"}, {"gemini", "BeforeTool"}, {"qwen", "PreToolUse"}, {"copilot", "preToolUse"}, {"kimi", "PreToolUse"}} {
 			dir := t.TempDir()
 			cmd := exec.CommandContext(t.Context(), program, args...)
 			cmd.Dir, cmd.Env = dir, []string{home, "PATH=/usr/bin:/bin"}

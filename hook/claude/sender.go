@@ -8,8 +8,8 @@ import (
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
-// Programs that are not supported: Factory Droid, Grok Build, Kimi Code.
-const droid, grok, kimi = "droid", "grok", "kimi"
+// Programs that are not supported: Factory Droid, Grok Build.
+const droid, grok = "droid", "grok"
 
 // atPath is the host of the row for transcripts in a place that shows their host.
 const atPath = "PATH"
@@ -29,7 +29,7 @@ var senders = [...]struct {
 	{hook.HostCursor, func(p members, _ environ) bool {
 		return p.has("cursor_version") || p.has("conversation_id") && p.has("workspace_roots")
 	}},
-	{kimi, func(p members, _ environ) bool { return strings.HasPrefix(p.Text("client_type"), "kimi") }},
+	{hook.HostKimi, func(p members, _ environ) bool { return strings.HasPrefix(p.Text("client_type"), "kimi") }},
 	{grok, func(p members, _ environ) bool { return p.has("workspaceRoot") && p.has("hookEventName") }},
 	// A plugin of opencode's that runs Claude Code's hooks.
 	{hook.HostOpencode, func(p members, _ environ) bool { return strings.HasPrefix(p.Text("hook_source"), "opencode") }},

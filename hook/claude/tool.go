@@ -25,7 +25,7 @@ func hasTool(k hook.Kind) bool {
 // tool reads the start or end of a tool call, or the request for permission.
 func (p members) tool(ev *hook.Event) {
 	t := &hook.Tool{
-		ID:       p.Text("tool_use_id"),
+		ID:       p.Text("tool_use_id", "tool_call_id"), // the second is Kimi Code's
 		Name:     p.Text("tool_name"),
 		Input:    rawjson.Canonical(p.Get("tool_input")),
 		Duration: hook.UnknownDuration,

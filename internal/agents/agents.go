@@ -21,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/hook/copilot"
 	"github.com/hookspan/hookspan/hook/cursor"
 	"github.com/hookspan/hookspan/hook/gemini"
+	"github.com/hookspan/hookspan/hook/kimi"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/hook/vscode"
@@ -30,6 +31,7 @@ import (
 	codexinstall "github.com/hookspan/hookspan/internal/install/codex"
 	copilotinstall "github.com/hookspan/hookspan/internal/install/copilot"
 	geminiinstall "github.com/hookspan/hookspan/internal/install/gemini"
+	kimiinstall "github.com/hookspan/hookspan/internal/install/kimi"
 	opencodeinstall "github.com/hookspan/hookspan/internal/install/opencode"
 	qweninstall "github.com/hookspan/hookspan/internal/install/qwen"
 	"github.com/hookspan/hookspan/internal/transcript"
@@ -38,6 +40,7 @@ import (
 	codexfiles "github.com/hookspan/hookspan/internal/transcript/codex"
 	copilotfiles "github.com/hookspan/hookspan/internal/transcript/copilot"
 	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
+	kimifiles "github.com/hookspan/hookspan/internal/transcript/kimi"
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
@@ -66,7 +69,7 @@ type Agent struct {
 	// of a turn, for an agent whose files tell only of a refusal; nil for any other.
 	Refusers func(sys install.System, folder string) bool
 	// Servers is the file below the home folder with the user's MCP servers, AddServer the command
-	// that adds hookspan's.
+	// that adds hookspan's, or what to do.
 	Servers, AddServer string
 	// StripsOTel reports that the agent removes OTEL_* variables from the
 	// environment of its hooks.
@@ -152,6 +155,13 @@ func All() Table {
 			Servers: ".gemini/settings.json", AddServer: "gemini mcp add -s user hookspan hookspan mcp",
 			Mapping:   otelmap.Traits{Unnamed: true, Provider: "gcp.gemini", MCPServer: gemini.MCPServer},
 			Installer: geminiinstall.Installer(), Command: geminiinstall.Installer().Command,
+			Settings: true,
+		},
+		{
+			Agent: hook.AgentOf(hook.HostKimi), Decode: kimi.Decode, Transcript: kimifiles.Agent,
+			Servers: ".kimi-code/mcp.json", AddServer: "an entry as in Claude Code's file, by hand",
+			Mapping:   otelmap.Traits{Unnamed: true},
+			Installer: kimiinstall.Installer(), Command: kimiinstall.Installer().Command,
 			Settings: true,
 		},
 	}

@@ -17,7 +17,7 @@ func (a *Agent) FoundIn(ctx context.Context, files *transcript.Files) (where str
 	if err == nil {
 		return program, passed
 	}
-	folder := filepath.Join(files.Home, "."+a.Word)
+	folder := filepath.Join(files.Home, a.Folder)
 	if info, err := os.Stat(folder); err == nil && info.IsDir() {
 		return folder, passed
 	}

@@ -44,6 +44,7 @@ func TestHookCommands(t *testing.T) {
 		"qwen":    {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' qwen Stop 2>/dev/null || cat >/dev/null`, `"DIR/it's me/claude-hook" qwen Stop`},
 		"codex":   {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' codex Stop 2>/dev/null || cat >/dev/null`, `"DIR/it's me/claude-hook" codex Stop`},
 		"copilot": {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' copilot preToolUse 2>/dev/null || cat >/dev/null`, `& 'DIR/it''s me/claude-hook' copilot preToolUse ; exit 0`},
+		"kimi":    {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' kimi Stop 2>/dev/null || cat >/dev/null`, `"DIR/it's me/claude-hook" kimi Stop`},
 		"gemini":  {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' gemini AfterTool 2>/dev/null || cat >/dev/null`, `& 'DIR/it''s me/claude-hook' gemini AfterTool ; exit 0`},
 	}
 	for _, agent := range All() {

@@ -8,7 +8,6 @@ var others = map[string]string{
 	hook.CopilotOrVSCode: "GitHub Copilot or VS Code",
 	"droid":              "Factory Droid",
 	"grok":               "Grok Build",
-	"kimi":               "Kimi Code",
 }
 
 // OtherName returns the name, as its users know it, of an agent that runs another's

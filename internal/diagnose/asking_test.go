@@ -19,6 +19,7 @@ func TestServerOf(t *testing.T) {
 		"Codex":              {hook.HostCodex, ".codex/config.toml", "[mcp_servers.hookspan]\ncommand = \"hookspan\"\nargs = [\"mcp\"]\n", "", "hookspan"},
 		"Codex' folder":      {hook.HostCodex, "other/config.toml", "[mcp_servers.x]\ncommand = '/usr/bin/hookspan'\nargs = ['mcp', '--project', '/w']\n", "CODEX_HOME", "/usr/bin/hookspan"},
 		"Copilot":            {hook.HostCopilot, ".copilot/mcp-config.json", `{"mcpServers":{"hookspan":{"tools":["*"],"type":"local","command":"hookspan","args":["mcp"]}}}`, "", "hookspan"},
+		"Kimi Code":          {hook.HostKimi, "other/mcp.json", `{"mcpServers":{"hookspan":{"command":"hookspan","args":["mcp"]}}}`, "KIMI_CODE_HOME", "hookspan"},
 		"Gemini CLI":         {hook.HostGemini, "other/.gemini/settings.json", `{"mcpServers":{"hookspan":{"command":"hookspan","args":["mcp"]}}}`, "GEMINI_CLI_HOME", "hookspan"},
 		"Qwen Code, Windows": {hook.HostQwen, ".qwen/settings.json", `{"mcpServers":{"hookspan":{"command":"C:\\bin\\hookspan.exe","args":["mcp"]}}}`, "", `C:\bin\hookspan.exe`},
 		"opencode":           {hook.HostOpencode, ".config/opencode/opencode.jsonc", `{"mcp":{"hookspan":{"type":"local","command":["hookspan", "mcp"]}}}`, "", "hookspan"},

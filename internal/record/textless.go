@@ -17,7 +17,7 @@ var (
 	wordNames = []string{
 		"agent", "agenttype", "at", "clineversion", "compactionstrategy", "completionstatus", "conversationhistorydeleted", "created", "decision", "dialect",
 		"end", "endedat", "error", "errortype", "event", "executionmode", "executionstatus", "frommodel", "hookeventname", "hookname", "lastmessagets", "level",
-		"mcpservername", "messagecount", "mode", "model", "name", "notificationtype", "outcome", "parent", "permission", "permissionmode", "provider", "reason", "resulttype",
+		"mcpservername", "messagecount", "mode", "model", "name", "notificationtype", "originkind", "originname", "outcome", "parent", "permission", "permissionmode", "provider", "reason", "resulttype",
 		"role", "servername", "session", "severity", "slug", "source", "sourcetype", "start", "startedat", "state", "status", "subagentname", "terminatereason",
 		"time", "timestamp", "tomodel", "tool", "toolname", "trigger", "turn", "type", "version",
 	}

@@ -82,6 +82,14 @@ var hosts = []host{
 		return fmt.Appendf(nil, `{"session_id":%q,"turn_id":"t1","transcript_path":null,"cwd":"/home/dev/project","hook_event_name":%q,"stop_hook_active":true,"last_assistant_message":"src/%d.go"}`,
 			session, hook, n)
 	}},
+	{"kimi-code", "claude-hook", "kimi", "", "PreToolUse", "Stop", func(hook, session string, n int) []byte {
+		if hook == "PreToolUse" {
+			return fmt.Appendf(nil, `{"session_id":%q,"client_type":"kimi_code_cli","cwd":"/home/dev/project","hook_event_name":%q,"tool_name":"Read","tool_input":{"path":"src/%d.go"},"tool_call_id":"call_%d"}`,
+				session, hook, n, n)
+		}
+		return fmt.Appendf(nil, `{"session_id":%q,"client_type":"kimi_code_cli","cwd":"/home/dev/project","hook_event_name":%q,"stop_hook_active":false,"session_title":"src/%d.go"}`,
+			session, hook, n)
+	}},
 	{"opencode", "claude-hook", "opencode", "", "message.part.updated", "session.idle", func(hook, session string, n int) []byte {
 		if hook == "message.part.updated" {
 			return fmt.Appendf(nil, `{"session":%q,"type":%q,"cwd":"/home/dev/project","turn":"msg_1","part":{"type":"tool","id":"prt_%d","callID":"call_%d","tool":"read","state":{"status":"running","input":{"filePath":"src/%d.go"}}}}`,
@@ -289,7 +297,7 @@ func holdSweeps(_ testing.TB, w *lab.World) { w.HoldSweeps() }
 // documented are the files that may lie in the state folder: see spool/FORMAT.md
 // and the page on files in docs.
 var documented = regexp.MustCompile(`^(` + strings.Join([]string{
-	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `metrics\.(lock|later)`, `clock\.json`, `limits\.jsonl`, `budgets(/sent\.json)?`, `programs(/[a-z-]+\.[a-z-]+)?`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|copilot-cli|gemini-cli|opencode|vscode|cursor)`,
+	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `metrics\.(lock|later)`, `clock\.json`, `limits\.jsonl`, `budgets(/sent\.json)?`, `programs(/[a-z-]+\.[a-z-]+)?`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|copilot-cli|gemini-cli|kimi-code|opencode|vscode|cursor)`,
 	`spool/[a-z-]+/[0-9a-f]{32}`,
 	`spool/[a-z-]+/[0-9a-f]{32}/(events\.json-seq|[a-z]+\.lock|delivery-[a-z]+\.json|checkouts\.json|runs-[a-z]+\.jsonl|quarantine)`,
 	`spool/[a-z-]+/[0-9a-f]{32}/quarantine/[0-9a-f]{16}-[0-9a-f]{8}\.bin`,

@@ -30,12 +30,13 @@ var installing = []string{
 
 // userFiles are the settings that a home has before.
 var userFiles = map[string]string{
-	".claude/settings.json": "{\n  \"env\": {\"KEY\": \"secret\"},\n  \"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}]}\n}\n",
-	".codex/hooks.json":     "{\"hooks\": {}}\n",
-	".gemini/settings.json": "{ // mine\n  \"ui\": {}\n}\n",
-	".qwen/settings.json":   "{\"a\": 1}\n",
-	".copilot/config.json":  "{}\n",
-	".config/opencode/x":    "x", ".cline/x": "x", "Documents/x": "x", ".local/share/x": "x", ".local/state/x": "x",
+	".claude/settings.json":  "{\n  \"env\": {\"KEY\": \"secret\"},\n  \"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}]}\n}\n",
+	".codex/hooks.json":      "{\"hooks\": {}}\n",
+	".gemini/settings.json":  "{ // mine\n  \"ui\": {}\n}\n",
+	".kimi-code/config.toml": "a = 1 # mine",
+	".qwen/settings.json":    "{\"a\": 1}\n",
+	".copilot/config.json":   "{}\n",
+	".config/opencode/x":     "x", ".cline/x": "x", "Documents/x": "x", ".local/share/x": "x", ".local/state/x": "x",
 }
 
 func killInstalls(t *testing.T, r *proof.Result) {

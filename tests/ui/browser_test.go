@@ -80,7 +80,7 @@ func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change
 	token, host := ui.NewToken(), ui.NewHost()
 	options := ui.Options{
 		Host:   host,
-		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code", "codex": "Codex", "qwen-code": "Qwen Code", "gemini-cli": "Gemini CLI", "copilot-cli": "GitHub Copilot"},
+		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code", "codex": "Codex", "qwen-code": "Qwen Code", "gemini-cli": "Gemini CLI", "kimi-code": "Kimi Code", "copilot-cli": "GitHub Copilot"},
 		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, StoreFiles: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
 		Resume: func(_ context.Context, t *store.Summary) string { return t.Host + " --resume " + t.Session },
 		Status: func(context.Context) (any, error) {

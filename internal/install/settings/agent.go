@@ -54,6 +54,9 @@ type Spec struct {
 	// ManagedFlat reports that its handlers are in no groups.
 	ManagedHooks, ManagedEmpty string
 	ManagedFlat                bool
+	// Listed reports that the hooks of a TOML file are a list [[hooks]] whose elements name the
+	// event and the command.
+	Listed bool
 	// SwitchesFile is the path of one more settings file in the agent's folder, one
 	// without hooks. If empty, there is none.
 	SwitchesFile string

@@ -284,6 +284,9 @@ func (e *settingsEdit) settle(w wantedHandler, event string) (changes []change, 
 	}
 }
 
+// staysEdited ends the reason why a handler is left alone.
+const staysEdited = "; it stays as it is (--force takes it over)"
+
 // fix updates one handler.
 func (e *settingsEdit) fix(w wantedHandler, h placedHandler) (change, error) {
 	state, reason := w.judge(h.handler, h.event, h.matcher)
@@ -299,7 +302,7 @@ func (e *settingsEdit) fix(w wantedHandler, h placedHandler) (change, error) {
 	case state == install.StateInstalled:
 		return c, nil
 	case state == install.StateEdited && !w.force:
-		c.op, c.reason = install.OpEdited, reason+"; it stays as it is (--force takes it over)"
+		c.op, c.reason = install.OpEdited, reason+staysEdited
 		return c, nil
 	case w.force && h.matcher != "" && h.matcher != "*":
 		// The matcher may be meant for a handler of the user's beside it.

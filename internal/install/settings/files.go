@@ -27,21 +27,18 @@ func (a *Spec) place(scope, path, project string) install.Place {
 	return install.Place{Path: path, Kind: scope, Project: project, Readers: readers}
 }
 
-// folder is the name of the agent's folder in the home folder and in projects.
-func (a *Spec) folder() string { return "." + a.Agent.Word }
-
 // Dir is the agent's folder of the user.
 func (a *Spec) Dir(sys install.System) (string, error) {
 	variable := a.Agent.Folders[0]
 	dir := sys.Env(variable)
 	if dir == "" {
-		return filepath.Join(sys.Home, a.folder()), sys.CheckHome()
+		return filepath.Join(sys.Home, a.Agent.Folder), sys.CheckHome()
 	}
 	if !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("%s: found %q, want an absolute path", variable, dir)
 	}
 	if a.HomeIsParent {
-		dir = filepath.Join(dir, a.folder())
+		dir = filepath.Join(dir, a.Agent.Folder)
 	}
 	return filepath.Clean(dir), nil
 }
@@ -81,7 +78,7 @@ func (a *Spec) scopePlace(sys install.System, scope, project string) (install.Pl
 		return install.Place{}, err
 	}
 	project = filepath.Clean(project)
-	return a.place(scope, filepath.Join(project, a.folder(), name), project), nil
+	return a.place(scope, filepath.Join(project, a.Agent.Folder, name), project), nil
 }
 
 // allPlaces lists distinct settings files: the user's, those of a project, and those

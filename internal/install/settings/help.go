@@ -21,7 +21,10 @@ func (in Installer) Command(undo bool) install.Command {
 	if i := strings.LastIndex(scopes, ", "); i > 0 {
 		scopes = scopes[:i] + " or " + scopes[i+2:]
 	}
-	local := ""
+	limit, local := "--scope and --project limit it. ", ""
+	if len(a.Agent.Scopes) == 1 {
+		limit = ""
+	}
 	if a.LocalFile != "" {
 		local = " and local"
 	}
@@ -42,7 +45,12 @@ func (in Installer) Command(undo bool) install.Command {
 		c.Flags["scope"] = "only these hooks: " + scopes
 		c.Flags["project"] = "only this project's hooks; for --scope project" + local + ", this folder if not given"
 		c.Long = paragraph("Take out exactly what hookspan install " + word + " put in, from wherever it did, and leave everything else. " +
-			"--scope and --project limit it. Traces and settings stay.")
+			limit + "Traces and settings stay.")
+	}
+	if limit == "" {
+		c.Flags = map[string]string{"force": c.Flags["force"]}
+	}
+	if undo || limit == "" {
 		return c
 	}
 	if a.TrustHint != "" {
@@ -50,12 +58,12 @@ func (in Installer) Command(undo bool) install.Command {
 	}
 	c.Long += "\n"
 	for _, scope := range a.Agent.Scopes {
-		at, whose := "~/"+a.folder()+"/"+a.File, ", for all your projects (the default)"
+		at, whose := "~/"+a.Agent.Folder+"/"+a.File, ", for all your projects (the default)"
 		switch scope {
 		case install.ScopeProject:
-			at, whose = a.folder()+"/"+a.File, " in the project, which others may share"
+			at, whose = a.Agent.Folder+"/"+a.File, " in the project, which others may share"
 		case install.ScopeLocal:
-			at, whose = a.folder()+"/"+a.LocalFile, " in the project, for you alone"
+			at, whose = a.Agent.Folder+"/"+a.LocalFile, " in the project, for you alone"
 		}
 		c.Long += fmt.Sprintf("\n  --scope %-9s %s%s", scope, at, whose)
 	}

@@ -25,7 +25,7 @@ type home struct {
 // reads its commands.
 func testAgent() *Spec {
 	return &Spec{
-		Agent: hook.Agent{Word: "agent", Name: "Test Agent", Program: "agent-hook", Folders: []string{"AGENT_HOME"}, Scopes: []string{"user", "project", "local"}},
+		Agent: hook.Agent{Word: "agent", Name: "Test Agent", Program: "agent-hook", Folder: ".agent", Folders: []string{"AGENT_HOME"}, Scopes: []string{"user", "project", "local"}},
 		File:  "settings.json", LocalFile: "settings.local.json",
 		ManagedFile: "managed-settings.json", ManagedPattern: "managed-settings.d/*.json",
 		Events: []Event{

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"path"
@@ -55,7 +54,9 @@ func (a *Spec) planManaged(sys install.System, o install.Options, undo bool) (*i
 	f := &plannedFile{File: found, place: place}
 	edit := a.editJSON
 	if isTOML(place.Path) {
-		edit = a.editTOML
+		edit = func(found install.File, w wantedHandler, undo bool) ([]byte, []change, error) {
+			return a.editTOML(found, w, undo, inManaged)
+		}
 	}
 	// Users may have other versions than the administrator: any runs these.
 	w := a.wanted(sys.GOOS, o.Binary, Version{})
@@ -96,30 +97,52 @@ func (a *Spec) editJSON(found install.File, w wantedHandler, undo bool) (after [
 
 // The lines around hookspan's part of a TOML file.
 const (
-	tomlMark  = "# hookspan: begin"
-	tomlBegin = tomlMark + "; hookspan install --managed writes it, hookspan uninstall --managed removes it\n"
-	tomlEnd   = "# hookspan: end\n"
+	tomlMark = "# hookspan: begin"
+	tomlEnd  = "# hookspan: end\n"
 )
+
+// tomlBegin is the line before hookspan's part.
+func (a *Spec) tomlBegin() string {
+	of := "--managed"
+	if a.Listed {
+		of = a.Agent.Word
+	}
+	return fmt.Sprintf("%s; hookspan install %s writes it, hookspan uninstall %[2]s removes it\n", tomlMark, of)
+}
 
 func isTOML(name string) bool { return filepath.Ext(name) == ".toml" }
 
-// editTOML writes hookspan's hooks as one part at the end of a TOML file.
-func (a *Spec) editTOML(found install.File, w wantedHandler, undo bool) (after []byte, changes []change, err error) {
+// editTOML writes hookspan's hooks as one part at the end of a TOML file, behind an empty line.
+func (a *Spec) editTOML(found install.File, w wantedHandler, undo bool, ours func(string) bool) (after []byte, changes []change, err error) {
 	before, had, err := withoutPart(found.Data)
 	if err != nil {
 		return nil, nil, err
 	}
-	if e, err := a.open(tomlHooks(before), nil, inManaged); err == nil && len(e.find()) > 0 {
-		return nil, nil, fmt.Errorf("hookspan's hooks are there already, written by hand or without the lines %q and %q around them: take them out first", strings.TrimSpace(tomlBegin), strings.TrimSpace(tomlEnd))
+	if e, err := a.open(a.tomlHooks(found.Data), nil, ours); err == nil && !undo && !w.force {
+		for _, h := range e.find() {
+			if state, reason := w.judge(h.handler, h.event, h.matcher); state == install.StateEdited {
+				changes = append(changes, change{op: install.OpEdited, event: h.event, reason: reason + staysEdited})
+			}
+		}
+		if len(changes) > 0 {
+			return found.Data, changes, nil
+		}
+	}
+	if a.Listed {
+		before = a.withoutListed(before, ours)
+		had = had || len(before) < len(found.Data)
+	}
+	if e, err := a.open(a.tomlHooks(before), nil, ours); err == nil && len(e.find()) > 0 {
+		return nil, nil, fmt.Errorf("hookspan's hooks are there already, written by hand or without the lines %q and %q around them: take them out first", strings.TrimSpace(a.tomlBegin()), strings.TrimSpace(tomlEnd))
 	}
 	after = before
 	if !undo {
 		header, closed := a.hooksTable(string(before))
 		if closed {
-			return nil, nil, errors.New("its hooks are in a form that takes no more: write them as a table [hooks]")
+			return nil, nil, fmt.Errorf("its hooks are in a form that takes no more: write them as %s", a.tomlForm())
 		}
-		if len(after) > 0 && !bytes.HasSuffix(after, []byte("\n")) {
-			after = append(after, '\n')
+		if len(after) > 0 {
+			after = append(bytes.Clone(after), '\n')
 		}
 		after = append(after, a.tomlPart(w, !header)...)
 	}
@@ -134,22 +157,54 @@ func (a *Spec) editTOML(found install.File, w wantedHandler, undo bool) (after [
 	}
 	if had || !undo {
 		for _, ev := range a.Events {
-			changes = append(changes, change{op: op, event: ev.Name})
+			if w.version.has(ev.Since) {
+				changes = append(changes, change{op: op, event: ev.Name})
+			}
 		}
 	}
-	if undo && len(bytes.TrimSpace(after)) == 0 {
+	if undo && len(bytes.TrimSpace(after)) == 0 && !a.Listed {
 		after = nil
 	}
 	return after, changes, nil
 }
 
-// withoutPart takes hookspan's part out of a TOML file, whatever its lines end in.
+// withoutListed takes hooks of hookspan's out of a list [[hooks]] that has lost the lines
+// around them: an agent may write its file anew without comments. Comments behind them stay.
+func (a *Spec) withoutListed(text []byte, ours func(string) bool) (rest []byte) {
+	var hook []byte
+	end := 0 // of the hook's last key
+	keep := func() {
+		if e, err := a.open(a.tomlHooks(hook), nil, ours); err != nil || len(e.find()) == 0 {
+			end = 0
+		}
+		rest, hook = append(rest, hook[end:]...), nil
+	}
+	for line := range bytes.Lines(text) {
+		plain := bytes.TrimSpace(line)
+		if bytes.HasPrefix(plain, []byte("[")) {
+			keep()
+		}
+		hook = append(hook, line...)
+		if len(plain) > 0 && plain[0] != '#' {
+			end = len(hook)
+		}
+	}
+	keep()
+	return rest
+}
+
+// withoutPart takes hookspan's part and the empty line before it out of a TOML file, whatever
+// its lines end in.
 func withoutPart(text []byte) (rest []byte, had bool, err error) {
 	inside := false
+	last := bytes.HasSuffix(bytes.TrimSpace(text), []byte(strings.TrimSpace(tomlEnd)))
 	for line := range bytes.Lines(text) {
 		switch plain := string(bytes.TrimSpace(line)); {
 		case strings.HasPrefix(plain, tomlMark):
 			inside, had = true, true
+			if last || bytes.HasSuffix(rest, []byte("\n\n")) {
+				rest = bytes.TrimSuffix(rest, []byte("\n"))
+			}
 		case inside && plain == strings.TrimSpace(tomlEnd):
 			inside = false
 		case !inside:
@@ -173,8 +228,12 @@ func (a *Spec) hooksTable(text string) (header, closed bool) {
 		}
 		header = header || table == "[hooks"
 		value := func(ev Event) bool { return strings.HasPrefix(line, ev.Name+"=") }
+		if a.Listed {
+			closed = closed || table == "[hooks" || strings.HasPrefix(table, "[hooks.")
+		}
+		key := strings.NewReplacer(`"`, "", "'", "").Replace(line)
 		closed = closed || table == "[hooks" && slices.ContainsFunc(a.Events, value) ||
-			table == "" && (strings.HasPrefix(line, "hooks=") || strings.HasPrefix(line, "hooks."))
+			table == "" && (strings.HasPrefix(key, "hooks=") || strings.HasPrefix(key, "hooks."))
 	}
 	return header, closed
 }
@@ -183,8 +242,8 @@ func (a *Spec) hooksTable(text string) (header, closed bool) {
 // The agent wants a folder of programs beside managed hooks, once in a file.
 func (a *Spec) tomlPart(w wantedHandler, header bool) []byte {
 	var b bytes.Buffer
-	b.WriteString(tomlBegin)
-	if header {
+	b.WriteString(a.tomlBegin())
+	if header && !a.Listed {
 		key := "managed_dir"
 		if !w.guarded {
 			key = "windows_managed_dir"
@@ -192,8 +251,18 @@ func (a *Spec) tomlPart(w wantedHandler, header bool) []byte {
 		fmt.Fprintf(&b, "[hooks]\n%s = %s\n", key, jsonedit.Quote(path.Dir(w.binary)))
 	}
 	for _, ev := range a.Events {
-		fmt.Fprintf(&b, "[[hooks.%s]]\n[[hooks.%[1]s.hooks]]\n", ev.Name)
+		switch {
+		case !w.version.has(ev.Since):
+			continue
+		case a.Listed:
+			fmt.Fprintf(&b, "[[hooks]]\nevent = %s\n", jsonedit.Quote(ev.Name))
+		default:
+			fmt.Fprintf(&b, "[[hooks.%s]]\n[[hooks.%[1]s.hooks]]\n", ev.Name)
+		}
 		for _, f := range w.render(ev, "", nil) {
+			if a.Listed && f.Key == "type" {
+				continue
+			}
 			value, text := f.Value.(string)
 			if text {
 				fmt.Fprintf(&b, "%s = %s\n", f.Key, jsonedit.Quote(value))
@@ -233,10 +302,18 @@ func tomlLines(text string) iter.Seq[string] {
 	}
 }
 
+// tomlForm is how hooks are written in a TOML file.
+func (a *Spec) tomlForm() string {
+	if a.Listed {
+		return "tables [[hooks]]"
+	}
+	return "a table [hooks]"
+}
+
 // asJSON returns settings in the form of the agent's JSON.
 func (a *Spec) asJSON(path string, text []byte) []byte {
 	if isTOML(path) {
-		return tomlHooks(text)
+		return a.tomlHooks(text)
 	}
 	return text
 }
@@ -244,7 +321,7 @@ func (a *Spec) asJSON(path string, text []byte) []byte {
 // tomlHooks returns the command hooks of a TOML file in the form of JSON settings. It
 // reads one key a line, as the agent's documentation and hookspan write them; of other
 // forms it finds nothing.
-func tomlHooks(text []byte) []byte {
+func (a *Spec) tomlHooks(text []byte) []byte {
 	type group struct {
 		Matcher string           `json:"matcher,omitempty"`
 		Hooks   []map[string]any `json:"hooks"`
@@ -254,6 +331,11 @@ func tomlHooks(text []byte) []byte {
 	var handler map[string]any
 	for line := range tomlLines(string(text)) {
 		line = strings.TrimSpace(line)
+		if a.Listed && strings.HasPrefix(strings.Join(strings.Fields(line), ""), "[[hooks]]") {
+			handler = map[string]any{"type": "command"}
+			at = &group{Hooks: []map[string]any{handler}}
+			continue
+		}
 		if name, ok := strings.CutPrefix(line, "[[hooks."); ok {
 			event, inner := strings.CutSuffix(strings.TrimSuffix(name, "]]"), ".hooks")
 			handler = nil
@@ -280,10 +362,13 @@ func tomlHooks(text []byte) []byte {
 		} else if json.Unmarshal([]byte(raw), &value) != nil {
 			continue
 		}
-		if handler != nil {
-			handler[key] = value
-		} else if s, ok := value.(string); ok && key == "matcher" {
+		switch s, ok := value.(string); {
+		case ok && key == "matcher" && (handler == nil || a.Listed):
 			at.Matcher = s
+		case ok && key == "event" && a.Listed:
+			hooks[s] = append(hooks[s], at)
+		case handler != nil:
+			handler[key] = value
 		}
 	}
 	out, err := json.Marshal(map[string]any{"hooks": hooks})

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"os"
 	"regexp"
 	"strings"
@@ -35,11 +36,11 @@ func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
 		"dotted keys":        {"hooks.managed_dir = \"/opt\"\n", 0, "takes no more"},
 		"an inline table":    {"a = 1\nhooks = { Stop = [] }\n", 0, "takes no more"},
 		"hooks by hand":      {byHand, 0, "written by hand"},
-		"a part cut in two":  {tomlBegin + "x\n", 0, "is missing"},
+		"a part cut in two":  {tomlMark + "\nx\n", 0, "is missing"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			added, changes, err := a.editTOML(install.File{Data: []byte(tt.text)}, w, false)
+			added, changes, err := a.editTOML(install.File{Data: []byte(tt.text)}, w, false, inManaged)
 			if tt.fails != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fails) {
 					t.Errorf("error %v, want %q", err, tt.fails)
@@ -49,27 +50,101 @@ func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
 			if err != nil || len(changes) != 2 || strings.Count(string(added), "[hooks]\n") != tt.header {
 				t.Fatalf("%v, %v:\n%s", err, changes, added)
 			}
-			again, _, err := a.editTOML(install.File{Data: added}, w, false)
+			again, _, err := a.editTOML(install.File{Data: added}, w, false, inManaged)
 			if diff := cmp.Diff(string(added), string(again)); diff != "" || err != nil {
 				t.Errorf("a second time, %v:\n%s", err, diff)
 			}
-			states, err := a.hookStates("linux", tomlHooks(added), "", inManaged)
+			states, err := a.hookStates("linux", a.tomlHooks(added), "", inManaged)
 			for _, h := range states {
 				if h.State != install.StateOutdated || !strings.Contains(h.Reason, "is gone") && h.State != install.StateInstalled {
 					t.Errorf("%s is %s %s, %v", h.Event, h.State, h.Reason, err)
 				}
 			}
 			windows := strings.ReplaceAll(string(added), "\n", "\r\n")
-			if out, _, err := a.editTOML(install.File{Data: []byte(windows)}, w, true); err != nil || strings.Contains(string(out), "claude-hook") {
+			if out, _, err := a.editTOML(install.File{Data: []byte(windows)}, w, true, inManaged); err != nil || strings.Contains(string(out), "claude-hook") {
 				t.Errorf("taken out with other line ends, %v:\n%s", err, out)
 			}
 			bare := regexp.MustCompile("(?m)^#.*\n").ReplaceAllString(string(added), "")
-			if out, _, err := a.editTOML(install.File{Data: []byte(bare)}, w, true); err == nil {
+			if out, _, err := a.editTOML(install.File{Data: []byte(bare)}, w, true, inManaged); err == nil {
 				t.Errorf("hooks without their comments stay in silence:\n%s", out)
 			}
-			out, _, err := a.editTOML(install.File{Data: added}, w, true)
+			out, _, err := a.editTOML(install.File{Data: added}, w, true, inManaged)
 			if diff := cmp.Diff(strings.TrimSpace(tt.text), strings.TrimSpace(string(out))); diff != "" || err != nil {
 				t.Errorf("taken out, %v:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestTOMLListIsAddedAndTakenOut edits settings of a user's, to the byte.
+func TestTOMLListIsAddedAndTakenOut(t *testing.T) {
+	a := &Spec{
+		Agent: hook.Agent{Name: "Test Agent", Word: "test"}, Listed: true,
+		Events: append(Events("Stop"), Event{Name: "Begin", Since: Version{2, 0, 0}}),
+	}
+	w := a.wanted("linux", "/usr/bin/claude-hook", Version{})
+	const others = "[[hooks]]\nevent = \"Stop\"\ncommand = \"/opt/x\" # mine\n"
+	for name, tt := range map[string]struct{ text, fails string }{
+		"no file":           {"", ""},
+		"other settings":    {"a = 1 # mine\n\n[x]\nb = 2\n", ""},
+		"no line's end":     {"a = 1", ""},
+		"empty lines":       {"a = 1\n\n\n", ""},
+		"hooks of others":   {others, ""},
+		"Windows' lines":    {strings.ReplaceAll(others, "\n", "\r\n"), ""},
+		"a key in a text":   {"a = '''\nhooks = 1\n'''\n", ""},
+		"another's key":     {"[x]\nhooks = 1\n", ""},
+		"an inline list":    {"hooks = [{event = \"Stop\", command = \"x\"}]\n", "write them as tables [[hooks]]"},
+		"a quoted key":      {"\"hooks\" = []\n", "write them as tables [[hooks]]"},
+		"a table":           {"[hooks]\nStop = 1\n", "write them as tables [[hooks]]"},
+		"a part cut in two": {tomlMark + "\nx\n", "is missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edit := func(text []byte, w wantedHandler, undo bool) []byte {
+				out, _, err := a.editTOML(install.File{Data: text}, w, undo, inManaged)
+				if failed := err != nil; failed != (tt.fails != "") || failed && !strings.Contains(err.Error(), tt.fails) {
+					t.Fatalf("error %v, want %q", err, tt.fails)
+				}
+				return out
+			}
+			added := edit([]byte(tt.text), w, false)
+			if tt.fails != "" {
+				return
+			}
+			if n := strings.Count(string(added), "/usr/bin/claude-hook"); n != 2 {
+				t.Errorf("%d hooks in\n%s", n, added)
+			}
+			if diff := cmp.Diff(string(added), string(edit(added, w, false))); diff != "" {
+				t.Errorf("a second time:\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.text, string(edit(added, w, true))); diff != "" {
+				t.Errorf("taken out:\n%s", diff)
+			}
+			behind := tt.text + "[y]\n"
+			if strings.TrimSuffix(tt.text, "\n") == tt.text && tt.text != "" {
+				behind = tt.text + "\n[y]\n"
+			}
+			if diff := cmp.Diff(behind, string(edit(append(bytes.Clone(added), "[y]\n"...), w, true))); diff != "" {
+				t.Errorf("taken out before what was written since:\n%s", diff)
+			}
+			bare := []byte(regexp.MustCompile("(?m)^#.*\n").ReplaceAllString(string(added), ""))
+			if out := edit(bare, w, true); strings.Contains(string(out), "claude-hook") || strings.Contains(tt.text, "/opt/x") != strings.Contains(string(out), "/opt/x") {
+				t.Errorf("taken out without its comments:\n%s", out)
+			}
+			if out := string(edit(append(bare, "\n# mine, too\n[y]\n"...), w, true)); !strings.Contains(out, "# mine, too\n[y]\n") || strings.Contains(out, "claude-hook") {
+				t.Errorf("taken out before a comment:\n%s", out)
+			}
+			if out := edit(bare, w, false); strings.Count(string(out), "/usr/bin/claude-hook") != 2 {
+				t.Errorf("installed again without its comments:\n%s", out)
+			}
+			mine := bytes.Replace(added, []byte("timeout = 10"), []byte("timeout = 30"), 1)
+			forced := w
+			forced.force = true
+			if diff := cmp.Diff(string(mine), string(edit(mine, w, false))) + cmp.Diff(string(added), string(edit(mine, forced, false))); diff != "" {
+				t.Errorf("edited, without and with --force:\n%s", diff)
+			}
+			old := edit(added, a.wanted("linux", "/usr/bin/claude-hook", Version{1, 9, 0}), false)
+			if strings.Contains(string(old), "Begin") || !strings.Contains(string(old), "Stop") {
+				t.Errorf("for a version without an event:\n%s", old)
 			}
 		})
 	}

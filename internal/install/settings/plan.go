@@ -51,7 +51,7 @@ func (in Installer) Plan(ctx context.Context, sys install.System, o install.Opti
 	}
 	w := a.wanted(sys.GOOS, o.Binary, v)
 	w.force = o.Force
-	f, err := a.planFile(sys, o, place, m, func(e *settingsEdit) ([]change, error) { return e.install(w) })
+	f, err := a.planFile(sys, o, place, m, &w)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (a *Spec) hasHooks(sys install.System, m *install.Manifest, path string) bo
 	if err != nil || f.Missing() {
 		return false
 	}
-	e, err := a.open(f.Data, nil, a.ours(sys, install.Options{}, m, path))
+	e, err := a.open(a.asJSON(path, f.Data), nil, a.ours(sys, install.Options{}, m, path))
 	return err == nil && len(e.find()) > 0
 }
 
@@ -141,7 +141,7 @@ func (in Installer) PlanUninstall(_ context.Context, sys install.System, o insta
 	var undone install.Records
 	for _, place := range places {
 		recorded := m.Settings.Find(place.Path) != nil
-		f, err := a.planFile(sys, o, place, m, func(e *settingsEdit) ([]change, error) { return e.uninstall() })
+		f, err := a.planFile(sys, o, place, m, nil)
 		switch {
 		case errors.Is(err, install.ErrThroughLink) && o.Scope == "" && o.Project == "":
 			// The other files are undone all the same.
@@ -224,13 +224,13 @@ func (a *Spec) ours(sys install.System, o install.Options, m *install.Manifest, 
 	return func(program string) bool { return sys.IsProgram(program, o, rec) }
 }
 
-// planFile reads a settings file and changes its text by edit.
-func (a *Spec) planFile(sys install.System, o install.Options, place install.Place, m *install.Manifest, edit func(*settingsEdit) ([]change, error)) (*plannedFile, error) {
+// planFile reads a settings file and changes its text: hooks as wanted go in, or without w out.
+func (a *Spec) planFile(sys install.System, o install.Options, place install.Place, m *install.Manifest, w *wantedHandler) (*plannedFile, error) {
 	found, err := read(place)
 	if err != nil {
 		return nil, err
 	}
-	text := found.Data
+	text := a.asJSON(place.Path, found.Data)
 	if found.Missing() {
 		text = []byte("{}\n")
 	}
@@ -238,7 +238,8 @@ func (a *Spec) planFile(sys install.System, o install.Options, place install.Pla
 	if have := m.Settings.Find(place.Path); have != nil {
 		rec.Created, rec.CreatedFile, rec.Empty = have.Created, have.CreatedFile, have.Empty
 	}
-	e, err := a.open(text, rec.Empty, a.ours(sys, o, m, place.Path))
+	ours := a.ours(sys, o, m, place.Path)
+	e, err := a.open(text, rec.Empty, ours)
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w: fix the file (%s cannot read it either); nothing was changed", place.Path, err, a.Agent.Name)
 	}
@@ -246,15 +247,28 @@ func (a *Spec) planFile(sys install.System, o install.Options, place install.Pla
 	for _, h := range e.find() {
 		started = append(started, h.program)
 	}
-	changes, err := edit(e)
+	var changes []change
+	var after []byte
+	switch {
+	case isTOML(place.Path):
+		after, changes, err = a.editTOML(found, *cmp.Or(w, &wantedHandler{}), w == nil, ours)
+	case w != nil:
+		changes, err = e.install(*w)
+	default:
+		changes, err = e.uninstall()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("settings %q: %w: fix or remove it; nothing was changed", place.Path, err)
+	}
+	empty := len(bytes.TrimSpace(after)) == 0
+	if !isTOML(place.Path) {
+		after, empty = e.text, len(e.root.Items) == 0 && len(jsonedit.Comments(e.text)) == 0
 	}
 	rec.Empty = e.empty
 	if place.Project != "" {
 		started = nil // its author may name any
 	}
-	f := &plannedFile{File: found, place: place, changes: changes, after: e.text, record: rec, started: started}
+	f := &plannedFile{File: found, place: place, changes: changes, after: after, record: rec, started: started}
 	for _, command := range e.foreign() {
 		f.warnings = append(f.warnings, fmt.Sprintf("the hook %q in %q has the name of hookspan's program and was not installed by hookspan: it stays as it is", command, place.Path))
 	}
@@ -262,7 +276,7 @@ func (a *Spec) planFile(sys install.System, o install.Options, place install.Pla
 		f.left = append(f.left, fmt.Sprintf("the hook %q in %q starts hookspan's program with more than an install writes: it stays, take it out by hand", command, place.Path))
 	}
 	linked := found.Path != place.Path // the user's file elsewhere, which stays
-	if found.Missing() && len(changes) == 0 || !linked && rec.CreatedFile && len(e.root.Items) == 0 && len(jsonedit.Comments(e.text)) == 0 {
+	if found.Missing() && len(changes) == 0 || !linked && rec.CreatedFile && empty {
 		f.after = nil
 	}
 	return f, nil

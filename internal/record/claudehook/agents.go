@@ -9,6 +9,7 @@ import (
 	"github.com/hookspan/hookspan/hook/copilot"
 	"github.com/hookspan/hookspan/hook/cursor"
 	"github.com/hookspan/hookspan/hook/gemini"
+	"github.com/hookspan/hookspan/hook/kimi"
 	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/hook/vscode"
@@ -34,6 +35,8 @@ func Agents(getenv func(string) string) []record.Agent {
 			Reply: qwen.Reply, ProjectVariable: "QWEN_PROJECT_DIR",
 		},
 		{Facts: hook.AgentOf(hook.HostCodex), Peek: codex.Protocol.PeekIn(getenv), Silence: claude.Silence},
+		// What the hook of a prompt prints would be added to the conversation.
+		{Facts: hook.AgentOf(hook.HostKimi), Peek: kimi.Protocol.PeekIn(getenv), Silence: claude.Silence},
 		{Facts: hook.AgentOf(hook.HostGemini), Peek: gemini.Protocol.PeekIn(getenv), Silence: claude.Silence, ProjectVariable: "GEMINI_PROJECT_DIR"},
 		{Facts: hook.AgentOf(hook.HostCopilot), Peek: copilot.PeekIn(getenv), Guests: guests, ProjectVariable: "COPILOT_PROJECT_DIR"},
 	}

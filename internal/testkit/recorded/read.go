@@ -130,7 +130,7 @@ func (s Session) Changed(ctx context.Context, id string, change func(home string
 	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	agent, _ := agents.All().Named(s.Agent)
 	q.Session, q.Cwd = id, "/home/dev/project"
-	to := "." + s.Agent
+	to := agent.Folder
 	from := filepath.Join(root, "internal", "transcript", "testdata", filepath.FromSlash(s.Files))
 	switch {
 	case agent.Plugin != "":

@@ -19,12 +19,13 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/files/regular"
+	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
 // Now is the clock of a Home: later than all recordings.
-var Now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+var Now = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 
 // Finder looks in an empty home folder for Linux, without environment, and fails the test
 // if it waits for a file.
@@ -229,7 +230,7 @@ func later[T any](t *testing.T, what string, all, late []T, wanted func(T) bool)
 }
 
 // written finds the time of a row.
-var written = regexp.MustCompile(`"timestamp": ?"(20[^"]+)"`)
+var written = regexp.MustCompile(`"time(?:stamp)?": ?("20[^"]+"|\d{13})`)
 
 // growth prints what a reader says of the session's end as its file grows by a row each
 // time, a second after the row: p for a transcript that is pending, u for one that is
@@ -248,8 +249,8 @@ func (p *printer) growth(t *testing.T, a transcript.Reader, f *transcript.Files,
 		row, _, _ = bytes.Cut(text[have:], []byte("\n"))
 		have = min(have+len(row)+1, len(text))
 		if at := written.FindSubmatch(row); at != nil {
-			last, err := time.Parse(time.RFC3339, string(at[1]))
-			if err != nil {
+			last := rawjson.Instant(at[1])
+			if last.IsZero() {
 				continue
 			}
 			now = last.Add(time.Second)

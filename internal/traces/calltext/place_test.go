@@ -9,11 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 	"github.com/hookspan/hookspan/internal/transcript/codex"
 	"github.com/hookspan/hookspan/internal/transcript/copilot"
 	"github.com/hookspan/hookspan/internal/transcript/gemini"
+	"github.com/hookspan/hookspan/internal/transcript/kimi"
 	"github.com/hookspan/hookspan/internal/transcript/qwen"
 )
 
@@ -22,7 +24,7 @@ import (
 func TestPlacesOfTexts(t *testing.T) {
 	t.Parallel()
 	for name, agent := range map[string]transcript.Reader{
-		"codex": codex.Agent, "copilot": copilot.Agent, "gemini": gemini.Agent, "qwen": qwen.Agent,
+		"codex": codex.Agent, "copilot": copilot.Agent, "gemini": gemini.Agent, "kimi": kimi.Agent, "qwen": qwen.Agent,
 	} {
 		recordings, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", name, "*"))
 		if err != nil || len(recordings) == 0 {
@@ -31,7 +33,8 @@ func TestPlacesOfTexts(t *testing.T) {
 		found := 0
 		for _, dir := range recordings {
 			home := t.TempDir()
-			if err := os.CopyFS(filepath.Join(home, "."+name), os.DirFS(dir)); err != nil {
+			a, _ := agents.All().Named(name)
+			if err := os.CopyFS(filepath.Join(home, a.Folder), os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
 			f := &transcript.Files{Home: home, GOOS: "linux", Now: time.Now}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -185,7 +186,7 @@ func (r rows) write(t *testing.T, home string) {
 // workFiles write the session as each agent does but opencode and its forks.
 var workFiles = map[string]func(t *testing.T, home string, w []workTurn){
 	"claude-code": claudeWork, "codex": codexWork, "copilot-cli": copilotWork, "gemini-cli": geminiWork, "qwen-code": qwenWork,
-	"cline": clineWork,
+	"cline": clineWork, "kimi-code": kimiWork,
 }
 
 // workOf writes the session as an agent does.
@@ -457,6 +458,63 @@ func qwenWork(t *testing.T, home string, w []workTurn) {
 	files := rows{".qwen/projects/-w/chats/" + workSession + ".jsonl": main}
 	if len(sub) > 0 {
 		files[".qwen/projects/-w/subagents/"+workSession+"/agent-a1.jsonl"] = sub
+	}
+	files.write(t, home)
+}
+
+func kimiWork(t *testing.T, home string, w []workTurn) {
+	t.Helper()
+	const folder = ".kimi-code/sessions/wd_w_000000000001/" + workSession + "/"
+	files := rows{folder + "state.json": {{"id": workSession, "cwd": "/w"}}}
+	add := func(at int, kind, agent string, more row) {
+		r := row{"type": kind, "time": when(at)}
+		for key, v := range more {
+			r[key] = v
+		}
+		name := folder + "agents/" + cmp.Or(agent, "main") + "/wire.jsonl"
+		files[name] = append(files[name], r)
+	}
+	event := func(at int, kind, agent string, more row) {
+		more["type"] = kind
+		add(at, "context.append_loop_event", agent, row{"event": more})
+	}
+	turns := 0
+	prompt := func(at int, kind, text string) {
+		add(at, "turn.prompt", "", row{"input": []row{{"type": "text", "text": text}}, "origin": row{"kind": kind}, "promptId": fmt.Sprint("msg_", at), "turnId": turns})
+		turns++
+	}
+	for i := range w {
+		if w[i].hidden {
+			prompt(w[i].at, "task", "a task has ended")
+		}
+		for k, s := range w[i].steps {
+			for _, p := range w[i].asked(k) {
+				prompt(p.at, "user", p.text)
+			}
+			end := row{"uuid": s.id, "finishReason": "tool_use"}
+			event(s.at, "step.begin", "", row{"uuid": s.id})
+			if !s.uncounted {
+				usage := row{"inputOther": s.in, "output": s.out, "inputCacheRead": 0, "inputCacheCreation": 0}
+				add(s.at, "llm.request", "", row{"kind": "loop", "provider": "p", "model": "m", "modelAlias": "k"})
+				add(s.at, "usage.record", "", row{"model": "k", "usage": usage})
+				end["usage"] = usage
+			}
+			if s.text != "" {
+				end["finishReason"] = "end_turn"
+				event(s.at, "content.part", "", row{"stepUuid": s.id, "part": row{"type": "text", "text": s.text}})
+			}
+			for _, c := range s.calls {
+				if c.agent != "" {
+					add(s.at, "subagent.spawned", "", row{"subagentId": c.agent, "subagentName": "coder"})
+				}
+				event(s.at, "tool.call", c.agent, row{"stepUuid": s.id, "toolCallId": c.id, "name": c.name, "args": row{}})
+			}
+			for _, c := range s.calls {
+				event(c.done, "tool.result", c.agent, row{"toolCallId": c.id, "result": row{"output": "done", "isError": c.failed}})
+			}
+			event(s.at+6, "step.end", "", end)
+		}
+		add(w[i].at+50, "turn.ended", "", row{"reason": map[bool]string{true: "cancelled", false: "completed"}[w[i].cut]})
 	}
 	files.write(t, home)
 }

@@ -36,6 +36,7 @@ var recordedFolders = map[string]string{
 	"claude/*/projects":       ".claude/projects",
 	"../../demo/task":         ".cline/data/tasks/1795175957341",
 	"sdk/*":                   ".cline/data/sessions",
+	"kimi/*/sessions":         ".kimi-code/sessions",
 	"qwen/*/projects":         ".qwen/projects",
 	"copilot/*/session-state": ".copilot/session-state",
 	"gemini/*/tmp":            ".gemini/tmp",

@@ -8,6 +8,7 @@ import (
 	"github.com/hookspan/hookspan/tests/copilotcli"
 	"github.com/hookspan/hookspan/tests/geminicli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
+	"github.com/hookspan/hookspan/tests/kimicli"
 	"github.com/hookspan/hookspan/tests/opencodecli"
 	"github.com/hookspan/hookspan/tests/qwencli"
 )
@@ -30,6 +31,7 @@ func All() []Driven {
 		{codexcli.Agent.Program, "codex", "codexcli", ""},
 		{copilotcli.Agent.Program, "copilot", "copilotcli", ""},
 		{geminicli.Agent.Program, "gemini", "geminicli", ""},
+		{kimicli.Agent.Program, "kimi", "kimicli", ""},
 		{opencodecli.Agent.Program, "opencode", "opencodecli", ""},
 		{qwencli.Agent.Program, "qwen", "qwencli", ""},
 	}

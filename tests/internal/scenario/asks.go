@@ -15,7 +15,7 @@ import (
 const Asked = "quokka"
 
 // Asks has the agent do a task, and then ask hookspan mcp for it by a call of its search. add are the
-// arguments of the agent's command that adds the server, to which the server's own are added; tool
+// arguments of the agent's command that adds the server, or another command, to which the server's own are added; tool
 // is the name that the call has in its span.
 func (g *Agent) Asks(t *testing.T, search llm.Call, task, question rig.Step, tool string, add ...string) {
 	t.Helper()
@@ -25,6 +25,9 @@ func (g *Agent) Asks(t *testing.T, search llm.Call, task, question rig.Step, too
 		all, err := g.Program.Command(t.Context(), cache)
 		rig.Check(t, g.Name, err)
 		command = all[:len(all)-n]
+	}
+	if filepath.IsAbs(add[0]) { // the agent has no such command
+		command, add = add[:1], add[1:]
 	}
 	hookspan, flush := Hookspan(bin), Hookspan(bin)("flush", "--wait")
 	server := []string{filepath.Join(bin, "hookspan"), "mcp", "--project", rig.WordWorkspace}

@@ -217,6 +217,7 @@ var forms = map[string]form{
 	},
 	hook.HostCopilot: {folders: "$COPILOT_HOME/session-state ~/.copilot/session-state", open: openCopilot},
 	hook.HostGemini:  {folders: "$GEMINI_CLI_HOME/.gemini/tmp ~/.gemini/tmp", open: openGemini, lacks: Lacks{UnnamedCalls: true, CutTurns: true}},
+	hook.HostKimi:    {folders: "$KIMI_CODE_HOME/sessions ~/.kimi-code/sessions", open: openKimi},
 	hook.HostQwen: {
 		folders: "$QWEN_RUNTIME_DIR/projects $QWEN_HOME/projects ~/.qwen/projects $QWEN_RUNTIME_DIR/tmp $QWEN_HOME/tmp ~/.qwen/tmp",
 		open:    openQwen,

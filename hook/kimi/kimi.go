@@ -1,0 +1,113 @@
+// Package kimi reads what Kimi Code writes to its hooks.
+//
+// Kimi Code's payloads have the form of Claude Code's, so that package hook/claude reads
+// them; this package makes up for the differences. Kimi Code numbers the turns of each agent
+// and names the turn where it begins alone. A subagent runs the same hooks as the lead
+// agent, also those of the end of a turn, and nothing says which of the two it is: its files
+// do. It does not wait for the hook of a call's end, which it kills with the turn.
+//
+// The package promises what hook/claude promises. The members are those of payloads
+// recorded from version 2.1.0.
+package kimi
+
+import (
+	"strings"
+
+	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/internal/rawjson"
+)
+
+// Dialect is the form of its hooks and files.
+const Dialect = "kimi"
+
+// The names of hooks that the code refers to.
+const (
+	userPromptSubmit = "UserPromptSubmit"
+	turnStarted      = "TurnStarted"
+)
+
+// Protocol reads the payloads of Kimi Code.
+var Protocol = claude.Protocol{Host: hook.HostKimi, Kind: kind, Adapt: adapt}
+
+// Decode turns a payload into events, at present always one. Its errors are those of
+// hook/claude.
+func Decode(r hook.Raw) ([]hook.Event, error) { return Protocol.Decode(r) }
+
+// kind is the meaning of a hook, where it is not Claude Code's.
+func kind(p rawjson.Object, name string, kind hook.Kind) hook.Kind {
+	switch name {
+	case turnStarted:
+		if p.Text("origin_name") != "subagent" {
+			return hook.KindPrompt
+		}
+		return hook.KindAside
+	case userPromptSubmit:
+		if !p.Is("is_steer") { // which starts no turn
+			return hook.KindAside
+		}
+	case "Interrupt":
+		return hook.KindRunCancel
+	case "PermissionResult", "SessionHeartbeat", "TaskStarted", "UserPromptQueued": // which are not installed
+		return hook.KindAside
+	}
+	return kind
+}
+
+func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
+	ev.Agent, ev.ParentAgent = "", "" // only questions and notices name it, the lead agent too
+	switch ev.Name {
+	case turnStarted:
+		prompt(p, &ev)
+	case userPromptSubmit:
+		if ev.Kind == hook.KindPrompt {
+			parts, _ := p.Elements("prompt")
+			ev.Prompt = Text(parts)
+			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
+		}
+	case "StopFailure":
+		ev.ErrorType, ev.Message = p.Text("error_type"), p.Text("error_message")
+	case "SubagentStop":
+		ev.Message = p.Text("response")
+	case "PostToolUse":
+		ev.Tool.Output = p.Text("tool_output")
+	case "PostToolUseFailure":
+		ev.Tool.Error = p.Members("error").Text("message")
+		if Denied(ev.Tool.Error) {
+			ev.Tool.Status = hook.ToolDenied
+		}
+	case "Notification":
+		ev.Message = hook.Lines(p.Text("title"), p.Text("body"))
+	}
+	return []hook.Event{ev}
+}
+
+// prompt reads the beginning of a turn of the lead agent: by a prompt, a skill or a command of
+// the user's, or by Kimi Code, such as when a task in the background has ended.
+func prompt(p rawjson.Object, ev *hook.Event) {
+	if ev.Kind != hook.KindPrompt {
+		return
+	}
+	ev.Turn, ev.Prompt = p.Text("turn_id"), p.Text("prompt")
+	ev.Key = claude.PromptKey(ev.Turn, ev.Prompt)
+	switch origin := p.Text("origin_kind"); {
+	case origin == "task", origin == "system_trigger", strings.HasPrefix(origin, "cron_"):
+		ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
+	}
+}
+
+// Denied reports that what a call gave the model says that the user rejected it, or that the
+// question whether it may run was cancelled. A call that a hook denied has the hook's words.
+func Denied(result string) bool {
+	head, _, ok := strings.Cut(result, `" was not run because `)
+	return ok && strings.HasPrefix(head, `Tool "`) && !strings.Contains(head[len(`Tool "`):], `"`)
+}
+
+// Text returns the texts of the parts of a prompt.
+func Text(parts [][]byte) string {
+	var texts []string
+	for _, raw := range parts {
+		texts = append(texts, rawjson.Members(raw).Text("text"))
+	}
+	return hook.Lines(texts...)
+}
