@@ -14,6 +14,7 @@ const (
 	HostGemini   = "gemini-cli"
 	HostKilo     = "kilo"
 	HostOpencode = "opencode"
+	HostPi       = "pi"
 	HostQwen     = "qwen-code"
 	HostCursor   = "cursor"
 	HostVSCode   = "vscode"
@@ -74,6 +75,7 @@ var agents = [...]Agent{
 	{Host: HostGemini, Word: "gemini", Name: "Gemini CLI", Folders: []string{"GEMINI_CLI_HOME"}, Resume: "gemini --resume"},
 	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session", Plugin: "@opencode-ai/plugin"},
 	{Host: HostKilo, Word: "kilo", Name: "Kilo", Folders: []string{"KILO_DB"}, Resume: "kilo --session", Plugin: "@kilocode/plugin"},
+	{Host: HostPi, Word: "pi", Name: "Pi", Folders: []string{"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"}, Resume: "pi --session"},
 }
 
 // guests run the hooks of supported agents and are recorded from them. None has been run:

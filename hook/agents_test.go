@@ -45,6 +45,7 @@ func TestFactsThatAgentsAndTracesGoBy(t *testing.T) {
 		"gemini-cli":  "claude-hook false 500 500 ToolFailure [GEMINI_CLI_HOME] [user project] gemini --resume",
 		"opencode":    "claude-hook false 500 500 ToolFailure [OPENCODE_DB] [user project] opencode --session",
 		"kilo":        "claude-hook false 500 500 ToolFailure [KILO_DB] [user project] kilo --session",
+		"pi":          "claude-hook false 500 500 ToolFailure [PI_CODING_AGENT_DIR PI_CODING_AGENT_SESSION_DIR] [user project] pi --session",
 	}
 	for _, a := range Agents() {
 		if got := fmt.Sprint(a.Program, " ", a.Tasks, " ", a.MaxInput, " ", a.MaxOutput, " ", a.ToolError, " ", a.Folders, " ", a.Scopes, " ", a.Resume); got != want[a.Host] {

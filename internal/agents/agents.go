@@ -22,6 +22,7 @@ import (
 	"github.com/hookspan/hookspan/hook/cursor"
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/opencode"
+	"github.com/hookspan/hookspan/hook/pi"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/hook/vscode"
 	"github.com/hookspan/hookspan/internal/install"
@@ -30,7 +31,7 @@ import (
 	codexinstall "github.com/hookspan/hookspan/internal/install/codex"
 	copilotinstall "github.com/hookspan/hookspan/internal/install/copilot"
 	geminiinstall "github.com/hookspan/hookspan/internal/install/gemini"
-	opencodeinstall "github.com/hookspan/hookspan/internal/install/opencode"
+	"github.com/hookspan/hookspan/internal/install/plugin"
 	qweninstall "github.com/hookspan/hookspan/internal/install/qwen"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
@@ -156,7 +157,7 @@ func All() Table {
 		},
 	}
 	for _, a := range hook.Plugins() {
-		installer := opencodeinstall.Installer{Agent: a}
+		installer := plugin.Installer{Agent: a}
 		table = append(table, Agent{
 			Agent: a, Decode: opencode.Decoder(a.Host), Transcript: opencodefiles.Agent(a),
 			Servers: ".config/" + a.Word + "/" + a.Word + ".jsonc", AddServer: a.Word + " mcp add hookspan -- hookspan mcp",
@@ -164,6 +165,13 @@ func All() Table {
 			Settings: true,
 		})
 	}
+	extension := plugin.Installer{Agent: hook.AgentOf(hook.HostPi)}
+	table = append(table, Agent{
+		Agent: extension.Agent, Decode: pi.Decode, Transcript: transcript.Reader{Host: hook.HostPi, Read: noFiles, Sessions: noSessions},
+		Servers: ".pi/agent/mcp.json", AddServer: "pi mcp add hookspan -- hookspan mcp",
+		Installer: extension, Command: extension.Command,
+		Settings: true,
+	})
 	return table.traits()
 }
 
@@ -176,12 +184,15 @@ func (t Table) traits() Table {
 	return t
 }
 
+func noFiles(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+	return nil, transcript.ErrNotFound
+}
+
+func noSessions(context.Context, *transcript.Files) ([]transcript.Session, error) { return nil, nil }
+
 // WithGuests returns the agents and the programs that are recorded from their hooks. These
 // have no installer, and no sessions to import.
 func (t Table) WithGuests() Table {
-	noFiles := func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
-		return nil, transcript.ErrNotFound
-	}
 	return append(slices.Clone(t), Table{
 		{Agent: hook.AgentOf(hook.HostCursor), Decode: cursor.Decode, Transcript: transcript.Reader{Host: hook.HostCursor, Read: noFiles}},
 		{Agent: hook.AgentOf(hook.HostVSCode), Decode: vscode.Decode, Transcript: copilotfiles.VSCode},

@@ -260,7 +260,7 @@ var mayImport = map[string][]string{
 	"internal/agents": {
 		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/cursor", "hook/gemini", "hook/opencode", "hook/qwen", "hook/vscode", "otelmap", "spool", "infinium", "infinium/connectors",
 		"internal/install", "internal/install/claude", "internal/install/cline", "internal/install/codex", "internal/install/copilot", "internal/install/gemini",
-		"internal/install/opencode", "internal/install/qwen", "internal/lookpath", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
+		"internal/install/plugin", "internal/install/qwen", "internal/lookpath", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/opencode", "internal/transcript/qwen",
 	},
 	"internal/demo": {"internal/files/regular"},
 	"internal/diagnose": {

@@ -1,6 +1,6 @@
 //go:build !windows
 
-package opencode
+package plugin
 
 import (
 	"bytes"
