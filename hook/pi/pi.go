@@ -193,11 +193,9 @@ func request(m rawjson.Object, entry string) *hook.Request {
 	return c
 }
 
-// Usage reads what Pi counts of a request, nil if it says nothing.
+// Usage reads what Pi counts of a request, nil if it counts nothing. A model without a price
+// costs nothing.
 func Usage(u rawjson.Object) *hook.Usage {
-	if len(u) == 0 {
-		return nil
-	}
 	count := func(name string) int64 {
 		n, _ := rawjson.Int(u.Get(name))
 		return max(0, n)
@@ -206,7 +204,10 @@ func Usage(u rawjson.Object) *hook.Usage {
 		Input: count("input"), Output: count("output"), Reasoning: count("reasoning"), CacheRead: count("cacheRead"),
 		CacheWrite: count("cacheWrite"), CacheWriteHour: count("cacheWrite1h"),
 	}
-	if cost, ok := rawjson.Float(u.Members("cost").Get("total")); ok && cost >= 0 {
+	if *out == (hook.Usage{}) {
+		return nil
+	}
+	if cost, ok := rawjson.Float(u.Members("cost").Get("total")); ok && cost > 0 {
 		out.CostUSD = &cost
 	}
 	return out
