@@ -40,6 +40,7 @@ import (
 	copilotfiles "github.com/hookspan/hookspan/internal/transcript/copilot"
 	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
+	pifiles "github.com/hookspan/hookspan/internal/transcript/pi"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -167,7 +168,7 @@ func All() Table {
 	}
 	extension := plugin.Installer{Agent: hook.AgentOf(hook.HostPi)}
 	table = append(table, Agent{
-		Agent: extension.Agent, Decode: pi.Decode, Transcript: transcript.Reader{Host: hook.HostPi, Read: noFiles, Sessions: noSessions},
+		Agent: extension.Agent, Decode: pi.Decode, Transcript: pifiles.Agent,
 		Servers: ".pi/agent/mcp.json", AddServer: "pi mcp add hookspan -- hookspan mcp",
 		Installer: extension, Command: extension.Command,
 		Settings: true,
@@ -184,15 +185,12 @@ func (t Table) traits() Table {
 	return t
 }
 
-func noFiles(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
-	return nil, transcript.ErrNotFound
-}
-
-func noSessions(context.Context, *transcript.Files) ([]transcript.Session, error) { return nil, nil }
-
 // WithGuests returns the agents and the programs that are recorded from their hooks. These
 // have no installer, and no sessions to import.
 func (t Table) WithGuests() Table {
+	noFiles := func(context.Context, *transcript.Files, transcript.Query) (*hook.Transcript, error) {
+		return nil, transcript.ErrNotFound
+	}
 	return append(slices.Clone(t), Table{
 		{Agent: hook.AgentOf(hook.HostCursor), Decode: cursor.Decode, Transcript: transcript.Reader{Host: hook.HostCursor, Read: noFiles}},
 		{Agent: hook.AgentOf(hook.HostVSCode), Decode: vscode.Decode, Transcript: copilotfiles.VSCode},

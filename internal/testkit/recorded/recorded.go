@@ -46,6 +46,7 @@ func Sessions() []Session {
 		"gemini":   "api-error interrupt subagent tools-resume behave hello",
 		"opencode": "tools-resume permission subagent interrupt api-error",
 		"kilo":     "tools-resume subagent",
+		"pi":       "tools-resume interrupt api-error retry queue branch compact",
 		"qwen":     "hello behave tools-resume subagent interrupt api-error",
 		"claude":   "tools-resume subagent background-subagent interrupt api-error",
 	} {
