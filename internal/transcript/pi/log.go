@@ -221,8 +221,8 @@ func (l *log) addAnswer(r *row) {
 		ResponseModel: m.Text("responseModel"), FinishReason: finish(m.Text("stopReason")), Error: class, Message: m.Text("errorMessage"),
 		Text: l.out.Texts.Keep(text), Reasoning: l.out.Texts.Keep(words(content, "thinking", "\n")), Usage: pi.Usage(m.Members("usage")),
 	}
-	if timed {
-		c.End = c.Start.Add(took)
+	if ended := c.Start.Add(took); timed && ended.Before(r.at) {
+		c.End = ended
 	}
 	if c.Start.After(c.End) {
 		c.Start = c.End
@@ -279,10 +279,10 @@ func (l *log) addUsage(r *row) {
 	case l.end == nil && len(l.asked) == 0 && !l.worked.IsZero():
 		c.Start = l.worked // the turn waits for it
 	case l.end == nil:
-	case l.query.Full:
+	case l.query.Full || r.kind != kindUsage:
 		c.Start, c.End = l.end.At, l.end.At
 	default:
-		c.Turn = "" // the hooks have reported the end: it is of the turn that comes next
+		c.Turn = "" // no hook reports it after the turn's end: it is of the one that comes next
 	}
 	l.out.Calls = append(l.out.Calls, c)
 }

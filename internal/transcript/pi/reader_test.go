@@ -98,8 +98,8 @@ func TestACopyCountsOnce(t *testing.T) {
 	}
 }
 
-// Requests that are no message cost money: in an import they are the turn's before them, else
-// of the time when they were made.
+// Requests that are no message cost money: they are the turn's before them. Of those that no hook
+// reports only an import counts them there.
 func TestRequestsBetweenTurns(t *testing.T) {
 	rows := []string{
 		message("u1", "user", `,"content":"go"`), answer("a1", "stop", ""),
@@ -113,7 +113,7 @@ func TestRequestsBetweenTurns(t *testing.T) {
 		for _, c := range readText(t, full, rows...).Requests {
 			got = append(got, fmt.Sprint(c.ID, " ", c.Turn, " ", c.Start.Minute(), " ", c.Model, " ", *c.Usage.CostUSD))
 		}
-		want := []string{"a1 u1 1  0.5", "w1  3 m2 0.01", "c1  4  0.02", "a2 u2 6  0.5"}
+		want := []string{"a1 u1 1  0.5", "c1 u1 2  0.02", "w1  3 m2 0.01", "a2 u2 6  0.5"}
 		if full {
 			want = []string{"a1 u1 1  0.5", "w1 u1 2 m2 0.01", "c1 u1 2  0.02", "a2 u2 6  0.5"}
 		}

@@ -29,6 +29,7 @@ func TestUnknownKindsAreCounted(t *testing.T) {
 		"copilot-cli": {".copilot/session-state/s/events.jsonl", `{"type":"new-kind","data":{}`},
 		"gemini-cli":  {".gemini/tmp/p/chats/session-1.jsonl", `{"type":"new-kind","sessionId":"s"`},
 		"qwen-code":   {".qwen/projects/p/chats/s.jsonl", `{"type":"new-kind","sessionId":"s"`},
+		"pi":          {".pi/agent/sessions/-w/1_s.jsonl", `{"type":"new-kind","timestamp":"2026-01-01T00:00:00Z"`},
 		"cline":       {".cline/data/tasks/1795175957341/ui_messages.json", `{"ts":1,"type":"say","say":"new-kind"`},
 		"cline asks":  {".cline/data/tasks/1795175957341/ui_messages.json", `{"ts":1,"type":"ask","ask":"new-kind"`},
 	} {
