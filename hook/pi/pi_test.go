@@ -10,7 +10,7 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/hooktest"
 )
 
-var tested = hooktest.Agent{Decode: Decode, Peek: Peek, Recordings: 7}
+var tested = hooktest.Agent{Decode: Decode, Peek: Peek, Recordings: 8}
 
 func TestGolden(t *testing.T) { tested.Golden(t) }
 

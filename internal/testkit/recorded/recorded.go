@@ -39,6 +39,7 @@ func Sessions() []Session {
 		{"cline", "e2e-cli3/sigint", ""},
 		{"cline", "e2e-cli3/yolo", ""},
 		{"claude", "session.ndjson", "claude/2.1.240"},
+		{"pi", "fork.ndjson", "pi/branch"},
 	}
 	for agent, names := range map[string]string{
 		"codex":    "direct direct-0.140 codemode-resume subagent-v1 subagent-v2 compact behave interrupt failed-stream api-error",

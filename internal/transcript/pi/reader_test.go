@@ -48,7 +48,7 @@ func answer(id, reason, more string) string {
 // session's.
 func TestACopyCountsOnce(t *testing.T) {
 	for left := 1; left < 8; left++ {
-		f := transcripttest.Home(t, "../testdata/pi/fork", ".pi")
+		f := transcripttest.Home(t, "../testdata/pi/forks", ".pi")
 		all, err := f.Sessions(t.Context(), Agent)
 		if err != nil || len(all) != 3 {
 			t.Fatal(all, err)
