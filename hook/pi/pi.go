@@ -100,7 +100,7 @@ func Decode(r hook.Raw) ([]hook.Event, error) {
 func body(o rawjson.Object, ev *hook.Event) {
 	key := func(what, id string) {
 		if id != "" {
-			ev.Key, ev.KeyWithin = what+"/"+id, repeatWithin
+			ev.Key = what + "/" + id
 		}
 	}
 	mark := func(name string, value any) { ev.Attrs = append(ev.Attrs, hook.Attr{Key: name, Value: value}) }
@@ -123,6 +123,7 @@ func body(o rawjson.Object, ev *hook.Event) {
 	case toolStart, toolEnd:
 		ev.Tool = tool(o, ev)
 		key(ev.Name, ev.Tool.ID)
+		ev.KeyWithin = repeatWithin
 	case turnEnd:
 		ev.Request = request(o.Members("message"), o.Text("messageEntryId"))
 		if ev.Request != nil {

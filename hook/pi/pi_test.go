@@ -44,7 +44,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 			Kind: hook.KindSessionStart, HostVersion: "1.6.0", Attrs: mark("hookspan.session.source", "fork"),
 		},
 		`"type":"message_end","turn":"r1","role":"user","text":"go","messageId":"r1","model":{"provider":"p","id":"m"}`: {
-			Kind: hook.KindPrompt, Turn: "r1", Prompt: "go", Key: "prompt/r1", KeyWithin: repeatWithin, Provider: "p", Model: "m",
+			Kind: hook.KindPrompt, Turn: "r1", Prompt: "go", Key: "prompt/r1", Provider: "p", Model: "m",
 		},
 		`"type":"message_end","turn":"r1","role":"user","text":"wait","queued":true`: {
 			Kind: hook.KindPrompt, Turn: "r1", Prompt: "wait", Attrs: mark(hook.AttrPromptQueued, true),
@@ -74,7 +74,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 		`"type":"session_compact","reason":"threshold"`:                     {Kind: hook.KindCompact},
 		`"type":"model_select","model":{"provider":"p","id":"m"}`:           {Kind: hook.KindNote, Provider: "p", Model: "m", Message: "model: m"},
 		`"type":"ui_prompt_end"`:                                            {Kind: hook.KindNote},
-		`"type":"agent_settled","turn":"r1","outcome":"stop","text":"done"`: {Kind: hook.KindRunComplete, Turn: "r1", Result: "done", Key: "end/r1", KeyWithin: repeatWithin},
+		`"type":"agent_settled","turn":"r1","outcome":"stop","text":"done"`: {Kind: hook.KindRunComplete, Turn: "r1", Result: "done", Key: "end/r1"},
 		`"type":"agent_settled","outcome":"aborted","text":"so far","errorMessage":"This operation was aborted"`: {
 			Kind: hook.KindRunCancel, ErrorType: "aborted", Message: "This operation was aborted",
 		},
