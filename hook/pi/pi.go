@@ -30,6 +30,7 @@ const (
 	toolStart       = "tool_execution_start"
 	toolEnd         = "tool_execution_end"
 	sessionCompact  = "session_compact"
+	sessionTree     = "session_tree"
 	modelSelect     = "model_select"
 	promptStart     = "ui_prompt_start"
 	promptEnd       = "ui_prompt_end"
@@ -39,7 +40,7 @@ const (
 
 var kinds = map[string]hook.Kind{
 	sessionStart: hook.KindSessionStart, sessionShutdown: hook.KindSessionEnd, messageEnd: hook.KindPrompt, turnEnd: hook.KindAside,
-	toolStart: hook.KindToolStart, toolEnd: hook.KindToolEnd, sessionCompact: hook.KindCompact, modelSelect: hook.KindNote,
+	toolStart: hook.KindToolStart, toolEnd: hook.KindToolEnd, sessionCompact: hook.KindCompact, sessionTree: hook.KindNote, modelSelect: hook.KindNote,
 	promptStart: hook.KindNotification, promptEnd: hook.KindNote, streamEnded: hook.KindSessionEnd,
 }
 
@@ -185,6 +186,9 @@ func request(m rawjson.Object, entry string) *hook.Request {
 	c := &hook.Request{
 		ID: cmp.Or(m.Text("responseId"), entry), Provider: m.Text("provider"), Model: m.Text("model"), ResponseModel: m.Text("responseModel"),
 		FinishReason: m.Text("stopReason"), Start: rawjson.Instant(m.Get("timestamp")), Usage: Usage(m.Members("usage")),
+	}
+	if c.FinishReason == "toolUse" {
+		c.FinishReason = "tool_use"
 	}
 	if kind, _ := End(c.FinishReason); kind != hook.KindRunComplete || c.ID == "" || c.Start.IsZero() || c.Usage == nil {
 		return nil

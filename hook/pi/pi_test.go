@@ -54,7 +54,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 		},
 		`"type":"turn_end","messageEntryId":"r3","message":{"provider":"p","model":"m","stopReason":"toolUse","timestamp":5000,"durationMs":40,"usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"reasoning":1,"cost":{"total":0.5}}}`: {
 			Kind: hook.KindAside, Time: time.UnixMilli(5040).UTC(), Request: &hook.Request{
-				ID: "r3", Provider: "p", Model: "m", FinishReason: "toolUse", Start: time.UnixMilli(5000).UTC(), End: time.UnixMilli(5040).UTC(),
+				ID: "r3", Provider: "p", Model: "m", FinishReason: "tool_use", Start: time.UnixMilli(5000).UTC(), End: time.UnixMilli(5040).UTC(),
 				Usage: &hook.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 1, CostUSD: &cost},
 			},
 		},
@@ -73,6 +73,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 		called("Operation aborted", ""):                                     failed(hook.ToolCancelled, "Operation aborted"),
 		`"type":"session_compact","reason":"threshold"`:                     {Kind: hook.KindCompact},
 		`"type":"model_select","model":{"provider":"p","id":"m"}`:           {Kind: hook.KindNote, Provider: "p", Model: "m", Message: "model: m"},
+		`"type":"session_tree"`:                                             {Kind: hook.KindNote},
 		`"type":"ui_prompt_end"`:                                            {Kind: hook.KindNote},
 		`"type":"agent_settled","turn":"r1","outcome":"stop","text":"done"`: {Kind: hook.KindRunComplete, Turn: "r1", Result: "done", Key: "end/r1"},
 		`"type":"agent_settled","outcome":"aborted","text":"so far","errorMessage":"This operation was aborted"`: {

@@ -58,6 +58,9 @@ export default function (pi) {
 	on("tool_execution_start", ({ type, ...call }, ctx) => send(type, ctx, call))
 	on("tool_execution_end", ({ type, result, ...call }, ctx) => send(type, ctx, { ...call, text: text(result?.content, "\n") }))
 	on("session_compact", ({ type, reason }, ctx) => send(type, ctx, { reason }))
+	on("session_tree", ({ type, summaryEntry }, ctx) => {
+		if (summaryEntry) send(type, ctx) // it cost a request
+	})
 	on("model_select", ({ type, ...to }, ctx) => {
 		if (turn) send(type, ctx, { model: model(to.model) })
 	})
