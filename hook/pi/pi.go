@@ -91,7 +91,7 @@ func Decode(r hook.Raw) ([]hook.Event, error) {
 	}
 	ev.Name, ev.Dialect = cmp.Or(o.Text("type"), ev.Name), Dialect
 	ev.Session, ev.Turn, ev.Cwd, ev.Transcript = o.Text("session"), o.Text("turn"), cmp.Or(o.Text("cwd"), ev.Cwd), o.Text("transcript_path")
-	ev.Time = rawjson.Instant(o.Get("at"))
+	ev.HostVersion, ev.Time = o.Text("version"), rawjson.Instant(o.Get("at"))
 	ev.Kind = kindOf(o, ev.Name)
 	body(o, &ev)
 	return []hook.Event{ev}, nil
@@ -108,7 +108,6 @@ func body(o rawjson.Object, ev *hook.Event) {
 	model := o.Members("model")
 	switch ev.Name {
 	case sessionStart:
-		ev.HostVersion = o.Text("version")
 		if reason := o.Text("reason"); reason != "" {
 			mark("hookspan.session.source", reason)
 		}
