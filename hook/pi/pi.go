@@ -30,6 +30,7 @@ const (
 	toolStart       = "tool_execution_start"
 	toolEnd         = "tool_execution_end"
 	sessionCompact  = "session_compact"
+	sessionTree     = "session_tree"
 	modelSelect     = "model_select"
 	promptStart     = "ui_prompt_start"
 	promptEnd       = "ui_prompt_end"
@@ -39,7 +40,7 @@ const (
 
 var kinds = map[string]hook.Kind{
 	sessionStart: hook.KindSessionStart, sessionShutdown: hook.KindSessionEnd, messageEnd: hook.KindPrompt, turnEnd: hook.KindAside,
-	toolStart: hook.KindToolStart, toolEnd: hook.KindToolEnd, sessionCompact: hook.KindCompact, modelSelect: hook.KindNote,
+	toolStart: hook.KindToolStart, toolEnd: hook.KindToolEnd, sessionCompact: hook.KindCompact, sessionTree: hook.KindNote, modelSelect: hook.KindNote,
 	promptStart: hook.KindNotification, promptEnd: hook.KindNote, streamEnded: hook.KindSessionEnd,
 }
 
@@ -90,7 +91,7 @@ func Decode(r hook.Raw) ([]hook.Event, error) {
 	}
 	ev.Name, ev.Dialect = cmp.Or(o.Text("type"), ev.Name), Dialect
 	ev.Session, ev.Turn, ev.Cwd, ev.Transcript = o.Text("session"), o.Text("turn"), cmp.Or(o.Text("cwd"), ev.Cwd), o.Text("transcript_path")
-	ev.Time = rawjson.Instant(o.Get("at"))
+	ev.HostVersion, ev.Time = o.Text("version"), rawjson.Instant(o.Get("at"))
 	ev.Kind = kindOf(o, ev.Name)
 	body(o, &ev)
 	return []hook.Event{ev}, nil
@@ -100,14 +101,13 @@ func Decode(r hook.Raw) ([]hook.Event, error) {
 func body(o rawjson.Object, ev *hook.Event) {
 	key := func(what, id string) {
 		if id != "" {
-			ev.Key, ev.KeyWithin = what+"/"+id, repeatWithin
+			ev.Key = what + "/" + id
 		}
 	}
 	mark := func(name string, value any) { ev.Attrs = append(ev.Attrs, hook.Attr{Key: name, Value: value}) }
 	model := o.Members("model")
 	switch ev.Name {
 	case sessionStart:
-		ev.HostVersion = o.Text("version")
 		if reason := o.Text("reason"); reason != "" {
 			mark("hookspan.session.source", reason)
 		}
@@ -123,6 +123,7 @@ func body(o rawjson.Object, ev *hook.Event) {
 	case toolStart, toolEnd:
 		ev.Tool = tool(o, ev)
 		key(ev.Name, ev.Tool.ID)
+		ev.KeyWithin = repeatWithin
 	case turnEnd:
 		ev.Request = request(o.Members("message"), o.Text("messageEntryId"))
 		if ev.Request != nil {
@@ -184,6 +185,9 @@ func request(m rawjson.Object, entry string) *hook.Request {
 	c := &hook.Request{
 		ID: cmp.Or(m.Text("responseId"), entry), Provider: m.Text("provider"), Model: m.Text("model"), ResponseModel: m.Text("responseModel"),
 		FinishReason: m.Text("stopReason"), Start: rawjson.Instant(m.Get("timestamp")), Usage: Usage(m.Members("usage")),
+	}
+	if c.FinishReason == "toolUse" {
+		c.FinishReason = "tool_use"
 	}
 	if kind, _ := End(c.FinishReason); kind != hook.KindRunComplete || c.ID == "" || c.Start.IsZero() || c.Usage == nil {
 		return nil

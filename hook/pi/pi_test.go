@@ -44,7 +44,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 			Kind: hook.KindSessionStart, HostVersion: "1.6.0", Attrs: mark("hookspan.session.source", "fork"),
 		},
 		`"type":"message_end","turn":"r1","role":"user","text":"go","messageId":"r1","model":{"provider":"p","id":"m"}`: {
-			Kind: hook.KindPrompt, Turn: "r1", Prompt: "go", Key: "prompt/r1", KeyWithin: repeatWithin, Provider: "p", Model: "m",
+			Kind: hook.KindPrompt, Turn: "r1", Prompt: "go", Key: "prompt/r1", Provider: "p", Model: "m",
 		},
 		`"type":"message_end","turn":"r1","role":"user","text":"wait","queued":true`: {
 			Kind: hook.KindPrompt, Turn: "r1", Prompt: "wait", Attrs: mark(hook.AttrPromptQueued, true),
@@ -54,7 +54,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 		},
 		`"type":"turn_end","messageEntryId":"r3","message":{"provider":"p","model":"m","stopReason":"toolUse","timestamp":5000,"durationMs":40,"usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"reasoning":1,"cost":{"total":0.5}}}`: {
 			Kind: hook.KindAside, Time: time.UnixMilli(5040).UTC(), Request: &hook.Request{
-				ID: "r3", Provider: "p", Model: "m", FinishReason: "toolUse", Start: time.UnixMilli(5000).UTC(), End: time.UnixMilli(5040).UTC(),
+				ID: "r3", Provider: "p", Model: "m", FinishReason: "tool_use", Start: time.UnixMilli(5000).UTC(), End: time.UnixMilli(5040).UTC(),
 				Usage: &hook.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 1, CostUSD: &cost},
 			},
 		},
@@ -73,8 +73,9 @@ func TestWhatAnEventMeans(t *testing.T) {
 		called("Operation aborted", ""):                                     failed(hook.ToolCancelled, "Operation aborted"),
 		`"type":"session_compact","reason":"threshold"`:                     {Kind: hook.KindCompact},
 		`"type":"model_select","model":{"provider":"p","id":"m"}`:           {Kind: hook.KindNote, Provider: "p", Model: "m", Message: "model: m"},
+		`"type":"session_tree"`:                                             {Kind: hook.KindNote},
 		`"type":"ui_prompt_end"`:                                            {Kind: hook.KindNote},
-		`"type":"agent_settled","turn":"r1","outcome":"stop","text":"done"`: {Kind: hook.KindRunComplete, Turn: "r1", Result: "done", Key: "end/r1", KeyWithin: repeatWithin},
+		`"type":"agent_settled","turn":"r1","outcome":"stop","text":"done"`: {Kind: hook.KindRunComplete, Turn: "r1", Result: "done", Key: "end/r1"},
 		`"type":"agent_settled","outcome":"aborted","text":"so far","errorMessage":"This operation was aborted"`: {
 			Kind: hook.KindRunCancel, ErrorType: "aborted", Message: "This operation was aborted",
 		},

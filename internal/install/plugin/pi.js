@@ -6,6 +6,7 @@ export default function (pi) {
 	let turn // the row of the message that began the task; empty between tasks
 	let begun // that message, until its row is written
 	let last // the task's last message of the model
+	const args = new Map() // of calls that run, by id
 	let version
 	import("@earendil-works/pi-coding-agent").then((m) => (version = m.VERSION), () => {})
 
@@ -16,7 +17,7 @@ export default function (pi) {
 		program ??= hookProgram(ctx.cwd)
 		const session = ctx.sessionManager
 		program.write(JSON.stringify({
-			session: session.getSessionId(), type, at: Date.now(), turn, cwd: ctx.cwd, transcript_path: session.getSessionFile(), ...more,
+			session: session.getSessionId(), type, at: Date.now(), turn, cwd: ctx.cwd, transcript_path: session.getSessionFile(), version, ...more,
 		}))
 	}
 	// A message has a row when AGENT has called all handlers of its end.
@@ -39,7 +40,7 @@ export default function (pi) {
 			} catch {}
 		})
 
-	on("session_start", ({ reason }, ctx) => send("session_start", ctx, { reason, version, model: model(ctx.model) }))
+	on("session_start", ({ reason }, ctx) => send("session_start", ctx, { reason }))
 	on("message_end", ({ message }, ctx) => {
 		if (message.role === "assistant") {
 			last = message
@@ -55,9 +56,18 @@ export default function (pi) {
 		}
 	})
 	on("turn_end", ({ message, messageEntryId }, ctx) => send("turn_end", ctx, { messageEntryId, message: { ...message, content: undefined } }))
-	on("tool_execution_start", ({ type, ...call }, ctx) => send(type, ctx, call))
-	on("tool_execution_end", ({ type, result, ...call }, ctx) => send(type, ctx, { ...call, text: text(result?.content, "\n") }))
+	on("tool_execution_start", ({ type, ...call }, ctx) => {
+		args.set(call.toolCallId, call.args)
+		send(type, ctx, call)
+	})
+	on("tool_execution_end", ({ type, result, ...call }, ctx) => {
+		send(type, ctx, { ...call, args: args.get(call.toolCallId), text: text(result?.content, "\n") })
+		args.delete(call.toolCallId)
+	})
 	on("session_compact", ({ type, reason }, ctx) => send(type, ctx, { reason }))
+	on("session_tree", ({ type, summaryEntry }, ctx) => {
+		if (summaryEntry) send(type, ctx) // it cost a request
+	})
 	on("model_select", ({ type, ...to }, ctx) => {
 		if (turn) send(type, ctx, { model: model(to.model) })
 	})

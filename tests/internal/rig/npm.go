@@ -29,6 +29,8 @@ type Program struct {
 	Path string
 	// Node reports that node runs it. The lock file has any other for linux/amd64 alone.
 	Node bool
+	// Runner, if not empty, is the program below node_modules that runs it, such as a newer Node.js.
+	Runner string
 	// Args are its first arguments.
 	Args []string
 }
@@ -50,7 +52,12 @@ func (p Program) Command(ctx context.Context, cache string) (command []string, e
 	if err != nil {
 		return nil, err
 	}
-	return append(append(command, filepath.Join(dir, "node_modules", filepath.FromSlash(p.Path))), p.Args...), nil
+	for _, path := range []string{p.Runner, p.Path} {
+		if path != "" {
+			command = append(command, filepath.Join(dir, "node_modules", filepath.FromSlash(path)))
+		}
+	}
+	return append(command, p.Args...), nil
 }
 
 var manifestFiles = [...]string{"package.json", "package-lock.json"}

@@ -18,6 +18,7 @@ import (
 	"github.com/hookspan/hookspan/tests/geminicli"
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/opencodecli"
+	"github.com/hookspan/hookspan/tests/picli"
 	"github.com/hookspan/hookspan/tests/qwencli"
 )
 
@@ -38,7 +39,7 @@ func run(ctx context.Context, stdout io.Writer) error {
 	}
 	programs := []rig.Program{
 		clinecli.Programs[clinecli.CLI2], clinecli.Programs[clinecli.CLI3], claudecli.Agent.Program, codexcli.Agent.Program,
-		copilotcli.Agent.Program, geminicli.Agent.Program, opencodecli.Agent.Program, qwencli.Agent.Program,
+		copilotcli.Agent.Program, geminicli.Agent.Program, opencodecli.Agent.Program, picli.Agent.Program, qwencli.Agent.Program,
 	}
 	for _, fork := range opencodecli.Forks {
 		programs = append(programs, fork.Program)
