@@ -157,7 +157,8 @@ func tool(o rawjson.Object, ev *hook.Event) *hook.Tool {
 		t.Duration, t.Started, t.Ended = took, ev.Time.Add(-took), ev.Time
 	}
 	t.Output = o.Text("text")
-	if t.Status = Status(o.Is("isError"), ran, t.Output); t.Status.Failed() {
+	t.Status = Status(o.Is("isError"), ran, t.Output)
+	if t.Status.Failed() {
 		t.Output, t.Error = "", t.Output
 	}
 	return t

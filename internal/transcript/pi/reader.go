@@ -54,7 +54,8 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	}
 	h, _ := headOf(ctx, f, path)
 	l := &log{out: transcript.NewLog(q.TextLimit()), head: h, query: q, clock: transcript.Clock{Off: !q.Full}, asked: make(map[string]hook.ToolResult)}
-	if l.copied = parentOf(f, path, h) != ""; h.parent != "" && !l.copied {
+	l.copied = parentOf(f, path, h) != ""
+	if h.parent != "" && !l.copied {
 		l.copies = copiesOf(ctx, f, h)
 	}
 	var r row
@@ -243,7 +244,8 @@ func ownerOf(ctx context.Context, f *transcript.Files, path string, h head, at t
 		if path == "" {
 			return sessionOf(h.parent)
 		}
-		if h, _ = headOf(ctx, f, path); h.parent == "" || at.After(h.born) {
+		h, _ = headOf(ctx, f, path)
+		if h.parent == "" || at.After(h.born) {
 			break
 		}
 	}

@@ -48,7 +48,7 @@ func (u *piUsage) none() bool { return u.request().Input+u.request().Output == 0
 
 // piFile is what is known of a session's file while it is read.
 type piFile struct {
-	*file
+	r     *file
 	model string
 	// born is when a fork was made, zero for another session; done is the time of the newest
 	// answer or result.
@@ -58,21 +58,21 @@ type piFile struct {
 }
 
 func openPi(r *file) func([]byte) {
-	c := &piFile{file: r}
+	c := &piFile{r: r}
 	return rows(r, func(row *piRow, line []byte) {
 		if row.Type == "session" {
-			c.session = row.ID
-			c.in(row.CWD)
+			c.r.session = row.ID
+			c.r.in(row.CWD)
 			if row.ParentSession != "" {
 				c.born = timeOf(row.Timestamp)
 				name := row.ParentSession[strings.LastIndexAny(row.ParentSession, `/\`)+1:]
 				_, parent, _ := strings.Cut(strings.TrimSuffix(name, ".jsonl"), "_")
-				c.origins = append(c.origins, parent)
+				c.r.origins = append(c.r.origins, parent)
 			}
 			return
 		}
-		if c.session == "" {
-			_, c.session, _ = strings.Cut(fileName(r.path), "_")
+		if c.r.session == "" {
+			_, c.r.session, _ = strings.Cut(fileName(r.path), "_")
 		}
 		if r.repeats(row.ID, row.Timestamp) {
 			return
@@ -91,7 +91,7 @@ func (c *piFile) take(row *piRow, line []byte) {
 	if kind == "message" {
 		kind += "/" + row.Message.Role
 	}
-	c.kind("pi", kind, line)
+	c.r.kind("pi", kind, line)
 	switch kind {
 	case "model_change":
 		c.model = row.ModelID
@@ -102,15 +102,15 @@ func (c *piFile) take(row *piRow, line []byte) {
 	case "message/toolResult":
 		c.results(row)
 	case "custom_message":
-		c.custom = c.at
+		c.custom = c.r.at
 	case "usage", "compaction", "branch_summary":
 		if row.Usage.none() {
 			return
 		}
-		if c.turn.Answered || c.turn.Cut { // the turn's that has ended
-			c.at = c.turn.Last
+		if c.r.turn.Answered || c.r.turn.Cut { // the turn's that has ended
+			c.r.at = c.r.turn.Last
 		}
-		c.request(1, row.ID, cmp.Or(row.Model, c.model), row.Usage.request())
+		c.r.request(1, row.ID, cmp.Or(row.Model, c.model), row.Usage.request())
 	}
 }
 
@@ -120,51 +120,51 @@ func (c *piFile) asks(row *piRow) {
 	text, key := joined(blocks(row.Message.Content)), row.ID+"/"+row.Timestamp
 	c.custom = time.Time{}
 	typed := time.UnixMilli(int64(row.Message.Timestamp))
-	waited := c.turn != &c.first && row.Message.Timestamp > 0 && typed.Before(c.done) && !c.at.Before(c.done)
+	waited := c.r.turn != &c.r.first && row.Message.Timestamp > 0 && typed.Before(c.done) && !c.r.at.Before(c.done)
 	if row.Message.Timestamp > 0 {
-		c.at = typed
+		c.r.at = typed
 	}
 	if waited {
-		c.typed(1, key, text)
-		c.says(false, false)
+		c.r.typed(1, key, text)
+		c.r.says(false, false)
 		return
 	}
-	c.prompt(1, key, text)
+	c.r.prompt(1, key, text)
 }
 
 // answers adds a request, with the calls that it asks for.
 func (c *piFile) answers(row *piRow) {
 	m := &row.Message
 	c.model = cmp.Or(m.Model, c.model)
-	if !c.custom.IsZero() && (c.turn == &c.first || c.turn.Answered || c.turn.Cut) {
-		answered := c.at
-		c.at = c.custom
-		c.begin("")
-		c.at = answered
+	if !c.custom.IsZero() && (c.r.turn == &c.r.first || c.r.turn.Answered || c.r.turn.Cut) {
+		answered := c.r.at
+		c.r.at = c.custom
+		c.r.begin("")
+		c.r.at = answered
 	}
-	c.custom, c.done = time.Time{}, c.at
+	c.custom, c.done = time.Time{}, c.r.at
 	parts := value[[]struct{ Type, ID, Name string }](m.Content)
 	failed, aborted := m.StopReason == "error", m.StopReason == "aborted"
 	unsent := aborted && len(parts) == 0 && m.Usage.none() && m.DurationMs != nil && *m.DurationMs == 0
 	if m.Usage != nil && !unsent || failed {
 		q := m.Usage.request()
 		q.Failed = failed || aborted
-		c.request(1, cmp.Or(m.ResponseID, row.ID), c.model, q)
+		c.r.request(1, cmp.Or(m.ResponseID, row.ID), c.model, q)
 	}
 	called := false
 	for _, p := range parts {
-		c.kind("pi parts", p.Type, m.Content)
+		c.r.kind("pi parts", p.Type, m.Content)
 		if p.Type == "toolCall" && !failed && !aborted {
-			c.call(p.ID, p.Name)
+			c.r.call(p.ID, p.Name)
 			called = true
 		}
 	}
 	if aborted {
-		c.interrupt()
+		c.r.interrupt()
 		return
 	}
-	c.turn.Cut = false
-	c.says(!called, failed)
+	c.r.turn.Cut = false
+	c.r.says(!called, failed)
 }
 
 // results adds the result of a call, the calls that it has made, and what they took.
@@ -173,22 +173,22 @@ func (c *piFile) results(row *piRow) {
 	text := joined(blocks(m.Content))
 	switch {
 	case !m.IsError:
-		c.result(m.ToolCallID, OK)
+		c.r.result(m.ToolCallID, OK)
 	case strings.HasSuffix(text, " aborted"):
-		c.result(m.ToolCallID, Bad)
+		c.r.result(m.ToolCallID, Bad)
 	case m.DurationMs != nil || strings.HasSuffix(text, " not found") || strings.Contains(text, " was not executed: ") || strings.HasPrefix(text, "Validation failed"):
-		c.result(m.ToolCallID, Failed)
+		c.r.result(m.ToolCallID, Failed)
 	default:
-		c.result(m.ToolCallID, Denied)
+		c.r.result(m.ToolCallID, Denied)
 	}
 	for _, q := range m.NestedCalls.Calls {
-		c.call(q.ID, q.Name)
+		c.r.call(q.ID, q.Name)
 		if q.Status != "unfinished" {
-			c.result(q.ID, map[bool]Status{true: OK, false: Bad}[q.Status == "ok"])
+			c.r.result(q.ID, map[bool]Status{true: OK, false: Bad}[q.Status == "ok"])
 		}
 	}
 	if !m.Usage.none() {
-		c.request(1, row.ID+"/tool", "", m.Usage.request())
+		c.r.request(1, row.ID+"/tool", "", m.Usage.request())
 	}
-	c.done = c.at
+	c.done = c.r.at
 }
