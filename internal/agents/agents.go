@@ -168,7 +168,8 @@ func All() Table {
 	extension := plugin.Installer{Agent: hook.AgentOf(hook.HostPi)}
 	table = append(table, Agent{
 		Agent: extension.Agent, Decode: pi.Decode, Transcript: transcript.Reader{Host: hook.HostPi, Read: noFiles, Sessions: noSessions},
-		Servers: ".pi/agent/mcp.json", AddServer: "pi mcp add hookspan -- hookspan mcp",
+		Servers: ".pi/agent/mcp.json", AddServer: "pi mcp add hookspan --exposure direct -- hookspan mcp",
+		Mapping:   otelmap.Traits{Within: "/"},
 		Installer: extension, Command: extension.Command,
 		Settings: true,
 	})
