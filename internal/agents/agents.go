@@ -169,7 +169,8 @@ func All() Table {
 	extension := plugin.Installer{Agent: hook.AgentOf(hook.HostPi)}
 	table = append(table, Agent{
 		Agent: extension.Agent, Decode: pi.Decode, Transcript: pifiles.Agent,
-		Servers: ".pi/agent/mcp.json", AddServer: "pi mcp add hookspan -- hookspan mcp",
+		Servers: ".pi/agent/mcp.json", AddServer: "pi mcp add hookspan --exposure direct -- hookspan mcp",
+		Mapping:   otelmap.Traits{Within: "/"},
 		Installer: extension, Command: extension.Command,
 		Settings: true,
 	})
