@@ -122,7 +122,7 @@ func TestTwoAtOnceInARun(t *testing.T) {
 func TestAsks(t *testing.T) {
 	t.Parallel()
 	search := llm.Call{Name: "mcp__hookspan__search", Args: map[string]any{"query": scenario.Asked}}
-	picli.Agent.Asks(t, search, pi("Feed the "+scenario.Asked), pi("What was done?"), "mcp__hookspan__search", "mcp", "add", "hookspan", "--")
+	picli.Agent.Asks(t, search, pi("Feed the "+scenario.Asked), pi("What was done?"), "mcp__hookspan__search", "mcp", "add", "hookspan", "--exposure", "direct", "--")
 }
 
 // TestCompactionIsWithinItsTask fills the model's context in the middle of a task: Pi compacts
