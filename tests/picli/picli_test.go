@@ -132,14 +132,14 @@ func TestCompactionIsWithinItsTask(t *testing.T) {
 	cache, bin := picli.Agent.Programs(t)
 	hookspan := scenario.Hookspan(bin)
 	script := llm.Script{Main: []llm.Turn{
-		turn("First.", bash("seq 1 400")), {Text: "Second.", Calls: []llm.Call{bash("echo two")}, In: 99_500, Out: 10}, turn("Third.", bash("echo three")), turn("All done."),
+		turn("First.", bash("seq 2000")), {Text: "Second.", Calls: []llm.Call{bash("echo two")}, In: 99_500, Out: 10}, turn("Third.", bash("echo three")), turn("All done."),
 	}}
 	steps := []rig.Step{
 		pi("work long"), {WaitTraces: 1, Timeout: time.Minute}, hookspan("flush", "--wait"),
 		hookspan("list", "--json"), hookspan("verify"), hookspan("import", "pi", "--dry-run", "--json"),
 	}
 	res := picli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {
-		more := map[string]string{"compaction": `{"keepRecentTokens": 500}`}
+		more := map[string]string{"compaction": `{"keepRecentTokens": 50}`}
 		return errors.Join(picli.Agent.Settings(a, more), a.InstallHookspan(t.Context(), bin, nil, "pi"))
 	})
 	for i, s := range res.Steps {
