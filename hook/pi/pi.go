@@ -45,7 +45,8 @@ var kinds = map[string]hook.Kind{
 }
 
 // repeatWithin is how far apart two extensions of hookspan's, the user's and a project's, hand
-// on one event. A model may number its calls anew in each answer.
+// on one event. A model may number its calls anew in each answer, so that the input of a call
+// counts, too.
 const repeatWithin = time.Second
 
 func kindOf(o rawjson.Object, name string) hook.Kind {
@@ -122,7 +123,7 @@ func body(o rawjson.Object, ev *hook.Event) {
 		key("prompt", o.Text("messageId"))
 	case toolStart, toolEnd:
 		ev.Tool = tool(o, ev)
-		key(ev.Name, ev.Tool.ID)
+		key(ev.Name, ev.Tool.ID+"/"+ev.Tool.Input)
 		ev.KeyWithin = repeatWithin
 	case turnEnd:
 		ev.Request = request(o.Members("message"), o.Text("messageEntryId"))

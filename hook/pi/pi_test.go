@@ -31,7 +31,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 	}
 	failed := func(status hook.ToolStatus, text string) hook.Event {
 		return hook.Event{
-			Kind: hook.KindToolEnd, Key: "tool_execution_end/c1", KeyWithin: repeatWithin,
+			Kind: hook.KindToolEnd, Key: "tool_execution_end/c1/", KeyWithin: repeatWithin,
 			Tool: &hook.Tool{ID: "c1", Name: "bash", Error: text, Status: status, Duration: hook.UnknownDuration},
 		}
 	}
@@ -60,11 +60,11 @@ func TestWhatAnEventMeans(t *testing.T) {
 		},
 		`"type":"turn_end","messageEntryId":"r3","message":{"stopReason":"error","timestamp":5000,"usage":{"input":0}}`: {Kind: hook.KindAside},
 		`"type":"tool_execution_start","args":{"b":1,"a":2},` + call: {
-			Kind: hook.KindToolStart, Key: "tool_execution_start/c1", KeyWithin: repeatWithin,
+			Kind: hook.KindToolStart, Key: `tool_execution_start/c1/{"a":2,"b":1}`, KeyWithin: repeatWithin,
 			Tool: &hook.Tool{ID: "c1", Name: "bash", Input: `{"a":2,"b":1}`, Duration: hook.UnknownDuration},
 		},
 		`"type":"tool_execution_end","isError":false,"durationMs":0,"text":"fine",` + call: {
-			Kind: hook.KindToolEnd, Key: "tool_execution_end/c1", KeyWithin: repeatWithin,
+			Kind: hook.KindToolEnd, Key: "tool_execution_end/c1/", KeyWithin: repeatWithin,
 			Tool: &hook.Tool{ID: "c1", Name: "bash", Output: "fine", Started: at, Ended: at},
 		},
 		called("Command exited with code 3", `,"durationMs":250`):           ran,

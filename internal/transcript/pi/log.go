@@ -94,9 +94,7 @@ type log struct {
 func (l *log) transcript(f *transcript.Files) (*hook.Transcript, error) {
 	late := l.turn != "" && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
-	if l.query.Full || l.query.Whole != nil {
-		l.leave()
-	}
+	l.leave()
 	slices.SortStableFunc(l.out.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) }) // those that waited
 	t, err := l.out.Transcript(l.query)
 	t.Cwd, t.Provider, t.Model, t.Pending, t.Inherited = l.head.cwd, l.provider, l.model, late, l.inherited
@@ -190,6 +188,7 @@ func (l *log) addPrompt(r *row, queued bool) {
 func (l *log) begin(p *hook.Prompt) {
 	if !p.Queued {
 		l.flush()
+		l.leave()
 		l.turn = p.Turn
 	}
 	l.end, l.custom = nil, nil
@@ -326,13 +325,15 @@ func (l *log) addResult(r *row) {
 	}
 }
 
-// leave adds the calls without a result.
+// leave adds the calls without a result, as a process leaves them that is killed. The next one
+// may have calls with their ids.
 func (l *log) leave() {
 	from := len(l.out.Results)
 	for _, c := range l.asked {
 		c.Status, c.Input = hook.ToolUnknown, l.out.Texts.KeepJSON(c.Input)
 		l.out.Results = append(l.out.Results, c)
 	}
+	clear(l.asked)
 	slices.SortFunc(l.out.Results[from:], func(a, b hook.ToolResult) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
 }
 

@@ -264,3 +264,19 @@ func BenchmarkTurns(b *testing.B) {
 		transcripttest.Write(b, filepath.Join(f.Home, place("s1")), rows.String())
 	})
 }
+
+// A killed process leaves a call without a result; the next one numbers its calls anew.
+func TestACallThatWasLeft(t *testing.T) {
+	asks := func(id string) string {
+		return message(id, "assistant", `,"stopReason":"toolUse","content":[{"type":"toolCall","id":"call_0","name":"`+id+`","arguments":{}}]`)
+	}
+	tr := readText(t, true, message("u1", "user", `,"content":"go"`), asks("a1"), message("u2", "user", `,"content":"go on"`), asks("a2"),
+		message("r2", "toolResult", `,"toolCallId":"call_0","content":[],"isError":false`), answer("a3", "stop", ""))
+	var got []string
+	for _, r := range tr.ToolResults {
+		got = append(got, fmt.Sprint(r.Turn, " ", r.Name, " ", r.Status))
+	}
+	if want := []string{fmt.Sprint("u1 a1 ", hook.ToolUnknown), fmt.Sprint("u2 a2 ", hook.ToolOK)}; !slices.Equal(got, want) {
+		t.Errorf("calls %q, want %q", got, want)
+	}
+}
