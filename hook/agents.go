@@ -15,6 +15,7 @@ const (
 	HostKilo     = "kilo"
 	HostKimi     = "kimi-code"
 	HostOpencode = "opencode"
+	HostPi       = "pi"
 	HostQwen     = "qwen-code"
 	HostCursor   = "cursor"
 	HostVSCode   = "vscode"
@@ -79,6 +80,7 @@ var agents = [...]Agent{
 	{Host: HostKimi, Word: "kimi", Name: "Kimi Code", Folder: ".kimi-code", Folders: []string{"KIMI_CODE_HOME"}, Scopes: []string{"user"}, Resume: "kimi --session"},
 	{Host: HostOpencode, Word: "opencode", Name: "opencode", Folders: []string{"OPENCODE_DB"}, Resume: "opencode --session", Plugin: "@opencode-ai/plugin"},
 	{Host: HostKilo, Word: "kilo", Name: "Kilo", Folders: []string{"KILO_DB"}, Resume: "kilo --session", Plugin: "@kilocode/plugin"},
+	{Host: HostPi, Word: "pi", Name: "Pi", Folders: []string{"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"}, Resume: "pi --session"},
 }
 
 // guests run the hooks of supported agents and are recorded from them. None has been run:

@@ -46,6 +46,7 @@ func TestFactsThatAgentsAndTracesGoBy(t *testing.T) {
 		"kimi-code":   "claude-hook false 500 500 ToolFailure [KIMI_CODE_HOME] [user] kimi --session",
 		"opencode":    "claude-hook false 500 500 ToolFailure [OPENCODE_DB] [user project] opencode --session",
 		"kilo":        "claude-hook false 500 500 ToolFailure [KILO_DB] [user project] kilo --session",
+		"pi":          "claude-hook false 500 500 ToolFailure [PI_CODING_AGENT_DIR PI_CODING_AGENT_SESSION_DIR] [user project] pi --session",
 	}
 	for _, a := range Agents() {
 		if got := fmt.Sprint(a.Program, " ", a.Tasks, " ", a.MaxInput, " ", a.MaxOutput, " ", a.ToolError, " ", a.Folders, " ", a.Scopes, " ", a.Resume); got != want[a.Host] {

@@ -125,9 +125,20 @@ func (j *joined) joinCalls(a *actor, t *results) {
 // maxScripts bounds the scripts among which that of a call is looked for.
 const maxScripts = 16
 
-// nest finds the scripts that made calls: of those at work when a call began, the newest.
+// nest finds the scripts that made calls: that which a call's id names, else of those at work
+// when the call began the newest.
 func (j *joined) nest(calls []*call) {
 	t := &j.opts.Agent
+	if t.Within != "" {
+		made := make(map[string]*call)
+		for _, c := range calls { // a script begins before the calls that it makes
+			if i := strings.LastIndex(c.id(), t.Within); i > 0 && made[c.id()[:i]] != nil {
+				c.within = made[c.id()[:i]]
+				c.within.nested++
+			}
+			made[c.id()] = c
+		}
+	}
 	if t.Script == "" {
 		return
 	}

@@ -73,6 +73,8 @@ type Traits struct {
 	// Script is the tool that runs a script of the model's, which calls other tools; Nested
 	// begins the ids of these calls. If Script is empty, no tool does.
 	Script, Nested string
+	// Within, if not empty, follows the id of a call in the ids of those that it made.
+	Within string
 	// Extensions are the tools that the model's provider runs.
 	Extensions []string
 }

@@ -31,9 +31,11 @@ func (q *requests) add(e *hook.Event) {
 		}
 		return
 	}
-	c.Turn, c.Agent, c.Start, c.End = e.Turn, e.Agent, e.At(), e.At()
+	c.Turn, c.Agent, c.End = e.Turn, e.Agent, e.At()
 	if began, known := q.began[c.RequestID]; known && began.Before(c.End) {
 		c.Start = began
+	} else if c.Start.IsZero() {
+		c.Start = c.End
 	}
 	delete(q.began, c.RequestID)
 	if c.Agent != "" {

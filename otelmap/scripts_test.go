@@ -90,3 +90,37 @@ func TestScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestCallsThatNameTheirCaller maps calls whose ids begin with that of the call that made them.
+func TestCallsThatNameTheirCaller(t *testing.T) {
+	start := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Within: "/"}}, Carry{})
+	offset := int64(0)
+	event := func(kind hook.Kind, tool *hook.Tool) {
+		offset++
+		at := start.Add(time.Duration(offset) * time.Second)
+		b.Add(hook.Event{Host: "h", Session: "s", Turn: "t", Kind: kind, StoredAt: at, Offset: offset, Hash: uint64(offset), Tool: tool}) //nolint:gosec // small
+	}
+	call := func(kind hook.Kind, id string) { event(kind, &hook.Tool{ID: id, Name: "x", Input: "{}", Duration: -1}) }
+	event(hook.KindPrompt, nil)
+	for _, id := range []string{"a", "a/1", "a/1/1", "/2", "c/1"} {
+		call(hook.KindToolStart, id)
+	}
+	for _, id := range []string{"a/1/1", "a/1", "a", "/2", "c/1"} {
+		call(hook.KindToolEnd, id)
+	}
+	event(hook.KindRunComplete, nil)
+	ids, parents := make(map[string]string), make(map[string]string)
+	for _, s := range spansOf(b, b.Runs(start.Add(time.Hour))[0], &hook.Transcript{}) {
+		if id := otlp.Text(s.Attributes, KeyToolCallID); id != "" {
+			ids[string(s.SpanId)] = id
+			parents[id] = string(s.ParentSpanId)
+		}
+	}
+	for id, parent := range parents {
+		parents[id] = ids[parent]
+	}
+	if diff := cmp.Diff(map[string]string{"a": "", "a/1": "a", "a/1/1": "a/1", "/2": "", "c/1": ""}, parents); diff != "" {
+		t.Errorf("parents of calls (-want +got):\n%s", diff)
+	}
+}

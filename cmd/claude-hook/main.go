@@ -11,8 +11,8 @@
 // code but 0 is shown to the user or blocks what was about to happen. Without
 // EVENT the name is taken from the payload. Qwen Code is answered with an empty
 // object, without which its telemetry counts the hook as failed.
-// The plugin in opencode and its forks starts one process, writes each event as a line and
-// reads no answer.
+// The plugin in opencode and its forks, and the extension in Pi, start one process, write each
+// event as a line and read no answer.
 //
 // Agents also run hooks that were installed for another; such events are not stored.
 package main

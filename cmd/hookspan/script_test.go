@@ -121,7 +121,7 @@ func inMemory(t *testing.T, small string) string {
 var notOnWindows = map[string]string{
 	"PowerShell, or hooks or an agent that are shell scripts": "cline_hook_enable doctor doctor_claude hook_sums hooks_add hooks_doctor hooks_import hooks_release hooks_secrets hooks_trust " +
 		"hooks_test install install_claude install_codex install_copilot install_edited install_foreign install_found install_gemini install_kimi " +
-		"install_opencode install_programs install_project install_qwen list_denied",
+		"install_opencode install_pi install_programs install_project install_qwen list_denied",
 	"sh or sed":                    "delete delete_session doctor_claude_otel doctor_destinations guests statusline verify",
 	"a signal that ends a program": "bridge bridge_client bridge_cline bridge_record tail_follow ui",
 	"symbolic links":               "hooks_list",

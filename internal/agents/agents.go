@@ -23,6 +23,7 @@ import (
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/kimi"
 	"github.com/hookspan/hookspan/hook/opencode"
+	"github.com/hookspan/hookspan/hook/pi"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/hook/vscode"
 	"github.com/hookspan/hookspan/internal/install"
@@ -32,7 +33,7 @@ import (
 	copilotinstall "github.com/hookspan/hookspan/internal/install/copilot"
 	geminiinstall "github.com/hookspan/hookspan/internal/install/gemini"
 	kimiinstall "github.com/hookspan/hookspan/internal/install/kimi"
-	opencodeinstall "github.com/hookspan/hookspan/internal/install/opencode"
+	"github.com/hookspan/hookspan/internal/install/plugin"
 	qweninstall "github.com/hookspan/hookspan/internal/install/qwen"
 	"github.com/hookspan/hookspan/internal/transcript"
 	claudefiles "github.com/hookspan/hookspan/internal/transcript/claude"
@@ -42,6 +43,7 @@ import (
 	geminifiles "github.com/hookspan/hookspan/internal/transcript/gemini"
 	kimifiles "github.com/hookspan/hookspan/internal/transcript/kimi"
 	opencodefiles "github.com/hookspan/hookspan/internal/transcript/opencode"
+	pifiles "github.com/hookspan/hookspan/internal/transcript/pi"
 	qwenfiles "github.com/hookspan/hookspan/internal/transcript/qwen"
 	"github.com/hookspan/hookspan/otelmap"
 	"github.com/hookspan/hookspan/spool"
@@ -166,7 +168,7 @@ func All() Table {
 		},
 	}
 	for _, a := range hook.Plugins() {
-		installer := opencodeinstall.Installer{Agent: a}
+		installer := plugin.Installer{Agent: a}
 		table = append(table, Agent{
 			Agent: a, Decode: opencode.Decoder(a.Host), Transcript: opencodefiles.Agent(a),
 			Servers: ".config/" + a.Word + "/" + a.Word + ".jsonc", AddServer: a.Word + " mcp add hookspan -- hookspan mcp",
@@ -174,6 +176,14 @@ func All() Table {
 			Settings: true,
 		})
 	}
+	extension := plugin.Installer{Agent: hook.AgentOf(hook.HostPi)}
+	table = append(table, Agent{
+		Agent: extension.Agent, Decode: pi.Decode, Transcript: pifiles.Agent,
+		Servers: ".pi/agent/mcp.json", AddServer: "pi mcp add hookspan --exposure direct -- hookspan mcp",
+		Mapping:   otelmap.Traits{Within: "/"},
+		Installer: extension, Command: extension.Command,
+		Settings: true,
+	})
 	return table.traits()
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -51,7 +52,7 @@ func (e *exam) serverOf(a agents.Agent) (file, program string) {
 		roots = append(roots, cmp.Or(e.Setup.Getenv(variable), e.Setup.Home))
 	}
 	for _, root := range roots {
-		for _, name := range []string{a.Servers, inFolder, strings.TrimSuffix(a.Servers, "c")} { // .json as well as .jsonc
+		for _, name := range []string{a.Servers, inFolder, path.Base(a.Servers), strings.TrimSuffix(a.Servers, "c")} { // .json as well as .jsonc
 			file = filepath.Join(root, name)
 			text, _ := regular.Read(file, regular.Options{Max: maxServers}) // an agent that has none has no entry
 			if found := serverEntry.FindSubmatch(text); found != nil {

@@ -24,6 +24,8 @@ func TestServerOf(t *testing.T) {
 		"Qwen Code, Windows": {hook.HostQwen, ".qwen/settings.json", `{"mcpServers":{"hookspan":{"command":"C:\\bin\\hookspan.exe","args":["mcp"]}}}`, "", `C:\bin\hookspan.exe`},
 		"opencode":           {hook.HostOpencode, ".config/opencode/opencode.jsonc", `{"mcp":{"hookspan":{"type":"local","command":["hookspan", "mcp"]}}}`, "", "hookspan"},
 		"opencode's JSON":    {hook.HostOpencode, ".config/opencode/opencode.json", `{"mcp":{"hookspan":{"type":"local","command":["hookspan","mcp"]}}}`, "", "hookspan"},
+		"Pi":                 {hook.HostPi, ".pi/agent/mcp.json", `{"mcpServers":{"hookspan":{"command":"hookspan","args":["mcp"],"exposure":"direct"}}}`, "", "hookspan"},
+		"Pi's folder":        {hook.HostPi, "other/mcp.json", `{"mcpServers":{"hookspan":{"command":"hookspan","args":["mcp"]}}}`, "PI_CODING_AGENT_DIR", "hookspan"},
 		"Cline":              {hook.HostCline, ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"hookspan":{"transport":{"type":"stdio","command":"hookspan","args":["mcp"]}}}}`, "", "hookspan"},
 		"Cline CLI 2":        {hook.HostCline, ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"hookspan":{"command":"/opt/hookspan","type":"stdio","args":["mcp"]}}}`, "", "/opt/hookspan"},
 		"two servers":        {hook.HostCline, ".cline/data/settings/cline_mcp_settings.json", `{"mcpServers":{"a":{"command":"hookspan"},"b":{"command":"x","args":["mcp"]}}}`, "", ""},

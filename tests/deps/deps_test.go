@@ -256,12 +256,13 @@ var mayImport = map[string][]string{
 	"internal/transcript/codex":    {"hook", "hook/claude", "hook/codex", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/copilot":  {"hook", "hook/copilot", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/gemini":   {"hook", "hook/gemini", "internal/rawjson", "internal/transcript"},
+	"internal/transcript/pi":       {"hook", "hook/pi", "internal/rawjson", "internal/transcript"},
 	"internal/transcript/opencode": {"hook", "hook/opencode", "internal/rawjson", "internal/files/regular", "internal/transcript"},
 	"internal/transcript/qwen":     {"hook", "hook/qwen", "internal/rawjson", "internal/transcript", "internal/transcript/gemini"},
 	"internal/agents": {
-		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/cursor", "hook/gemini", "hook/kimi", "hook/opencode", "hook/qwen", "hook/vscode", "otelmap", "spool", "infinium", "infinium/connectors",
+		"hook", "hook/claude", "hook/cline", "hook/codex", "hook/copilot", "hook/cursor", "hook/gemini", "hook/kimi", "hook/opencode", "hook/pi", "hook/qwen", "hook/vscode", "otelmap", "spool", "infinium", "infinium/connectors",
 		"internal/install", "internal/install/claude", "internal/install/cline", "internal/install/codex", "internal/install/copilot", "internal/install/gemini", "internal/install/kimi",
-		"internal/install/opencode", "internal/install/qwen", "internal/lookpath", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/kimi", "internal/transcript/opencode", "internal/transcript/qwen",
+		"internal/install/plugin", "internal/install/qwen", "internal/lookpath", "internal/transcript", "internal/transcript/claude", "internal/transcript/cline", "internal/transcript/codex", "internal/transcript/copilot", "internal/transcript/gemini", "internal/transcript/kimi", "internal/transcript/opencode", "internal/transcript/pi", "internal/transcript/qwen",
 	},
 	"internal/demo": {"internal/files/regular"},
 	"internal/diagnose": {
@@ -282,7 +283,7 @@ var mayImport = map[string][]string{
 		"internal/redact", "internal/redact/redactspans", "internal/redact/configured", "internal/files/regular", "internal/traces/store", "internal/traces/sums", "internal/termtext", "internal/transcript",
 	},
 	"internal/record":            {"config", "hook", "spool", "internal/files/logfile", "internal/rawjson", "internal/files/regular"},
-	"internal/record/claudehook": {"hook", "hook/claude", "hook/codex", "hook/copilot", "hook/cursor", "hook/gemini", "hook/kimi", "hook/opencode", "hook/qwen", "hook/vscode", "internal/record"},
+	"internal/record/claudehook": {"hook", "hook/claude", "hook/codex", "hook/copilot", "hook/cursor", "hook/gemini", "hook/kimi", "hook/opencode", "hook/pi", "hook/qwen", "hook/vscode", "internal/record"},
 	"internal/record/answer": {
 		"hook/cline",
 		"hook", "internal/userhooks", "internal/userhooks/hookfile", "internal/userhooks/hooksession", "internal/record", "internal/rawjson", "internal/files/regular",

@@ -11,6 +11,7 @@ import (
 	"github.com/hookspan/hookspan/hook/gemini"
 	"github.com/hookspan/hookspan/hook/kimi"
 	"github.com/hookspan/hookspan/hook/opencode"
+	"github.com/hookspan/hookspan/hook/pi"
 	"github.com/hookspan/hookspan/hook/qwen"
 	"github.com/hookspan/hookspan/hook/vscode"
 	"github.com/hookspan/hookspan/internal/record"
@@ -43,5 +44,5 @@ func Agents(getenv func(string) string) []record.Agent {
 	for _, a := range hook.Plugins() {
 		all = append(all, record.Agent{Facts: a, Peek: opencode.Peek, StreamEnded: opencode.StreamEnded})
 	}
-	return all
+	return append(all, record.Agent{Facts: hook.AgentOf(hook.HostPi), Peek: pi.Peek, StreamEnded: opencode.StreamEnded})
 }

@@ -39,6 +39,7 @@ func Sessions() []Session {
 		{"cline", "e2e-cli3/sigint", ""},
 		{"cline", "e2e-cli3/yolo", ""},
 		{"claude", "session.ndjson", "claude/2.1.240"},
+		{"pi", "fork.ndjson", "pi/branch"},
 	}
 	for agent, names := range map[string]string{
 		"codex":    "direct direct-0.140 codemode-resume subagent-v1 subagent-v2 compact behave interrupt failed-stream api-error",
@@ -47,6 +48,7 @@ func Sessions() []Session {
 		"opencode": "tools-resume permission subagent interrupt api-error",
 		"kilo":     "tools-resume subagent",
 		"kimi":     "tools-resume subagent background-subagent interrupt api-error behave compact approval",
+		"pi":       "tools-resume interrupt api-error retry queue branch compact",
 		"qwen":     "hello behave tools-resume subagent interrupt api-error",
 		"claude":   "tools-resume subagent background-subagent interrupt api-error",
 	} {

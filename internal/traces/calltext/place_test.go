@@ -16,6 +16,7 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript/copilot"
 	"github.com/hookspan/hookspan/internal/transcript/gemini"
 	"github.com/hookspan/hookspan/internal/transcript/kimi"
+	"github.com/hookspan/hookspan/internal/transcript/pi"
 	"github.com/hookspan/hookspan/internal/transcript/qwen"
 )
 
@@ -24,7 +25,7 @@ import (
 func TestPlacesOfTexts(t *testing.T) {
 	t.Parallel()
 	for name, agent := range map[string]transcript.Reader{
-		"codex": codex.Agent, "copilot": copilot.Agent, "gemini": gemini.Agent, "kimi": kimi.Agent, "qwen": qwen.Agent,
+		"codex": codex.Agent, "copilot": copilot.Agent, "gemini": gemini.Agent, "kimi": kimi.Agent, "pi": pi.Agent, "qwen": qwen.Agent,
 	} {
 		recordings, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", name, "*"))
 		if err != nil || len(recordings) == 0 {

@@ -68,6 +68,20 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 {"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}
 {"record_type":"state"}
 `
+	const piFolder = ".pi/agent/sessions/--w--/"
+	piHead := func(id string, minute int, parent string) string {
+		if parent != "" {
+			parent = `,"parentSession":"/gone/1_` + parent + `.jsonl"`
+		}
+		return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-11-10T10:%02d:00Z","cwd":"/w"%s}`+"\n", id, minute, parent)
+	}
+	piTurn := func(id string, minute int) string {
+		return fmt.Sprintf(`{"type":"message","id":"u%[1]s","timestamp":"2026-11-10T10:%02[2]d:01Z","message":{"role":"user","content":"go on"}}
+{"type":"message","id":"%[1]s","timestamp":"2026-11-10T10:%02[2]d:02Z","message":{"role":"assistant","model":"m","stopReason":"toolUse","responseId":"r%[1]s","usage":{"input":1,"output":2,"cacheRead":3,"cost":{"total":0.5}},"content":[{"type":"toolCall","id":"call_000000000%[1]s","name":"bash","arguments":{}}]}}
+{"type":"message","id":"t%[1]s","timestamp":"2026-11-10T10:%02[2]d:03Z","message":{"role":"toolResult","toolCallId":"call_000000000%[1]s","content":[],"isError":false}}
+{"type":"message","id":"x%[1]s","timestamp":"2026-11-10T10:%02[2]d:04Z","message":{"role":"assistant","model":"m","stopReason":"stop","responseId":"q%[1]s","usage":{"input":1,"output":2},"content":[{"type":"text","text":"done"}]}}
+`, id, minute)
+	}
 	for name, files := range map[string]map[string]string{
 		"a fork of Codex, with its parent": {
 			folder + parent + ".jsonl": meta(on(10, 0)(0), parent, "") + history,
@@ -103,6 +117,19 @@ func TestSecondReadingAgreesOnFormsOfFiles(t *testing.T) {
 		"rows of Claude Code with the id of the session that was resumed": {
 			".claude/projects/-w/s1.jsonl": claudeTurn(1),
 			".claude/projects/-w/s2.jsonl": claudeTurn(2),
+		},
+		"a fork of Pi, with its parent": {
+			piFolder + "1_" + parent + ".jsonl": piHead(parent, 0, "") + piTurn("a1", 1) + piTurn("a2", 2),
+			piFolder + "2_" + fork + ".jsonl":   piHead(fork, 5, parent) + piTurn("a1", 1) + piTurn("a3", 6),
+		},
+		"two forks of Pi, alone": {
+			piFolder + "2_" + fork + ".jsonl":        piHead(fork, 5, parent) + piTurn("a1", 1) + piTurn("a3", 6),
+			piFolder + "3_" + workSession + ".jsonl": piHead(workSession, 7, parent) + piTurn("a1", 1) + piTurn("a2", 2) + piTurn("a4", 8),
+		},
+		"a step back of Pi, with its summary, and what keeps a cache warm": {
+			piFolder + "1_" + parent + ".jsonl": piHead(parent, 0, "") + piTurn("a1", 1) +
+				`{"type":"branch_summary","id":"b1","parentId":null,"timestamp":"2026-11-10T10:02:00Z","summary":"x","usage":{"input":10,"output":20,"cacheRead":30,"cacheWrite":40,"cost":{"total":0.5}}}` + "\n" + piTurn("a2", 3) +
+				`{"type":"usage","id":"w1","timestamp":"2026-11-10T10:05:00Z","kind":"cache_warm","provider":"p","model":"m","usage":{"input":1,"output":2,"cacheRead":3,"cost":{"total":0.25}}}` + "\n",
 		},
 		"a session of Qwen Code in one JSON": {
 			".qwen/tmp/0000000000000000000000000000000000000000000000000000000000000001/chats/session-2025-10-01T10-00-0a000001.json": `{"sessionId":"0a000001-x","startTime":"2025-10-01T10:00:00Z","lastUpdated":"2025-10-01T10:00:03Z","messages":[

@@ -134,6 +134,9 @@ var workChanges = []struct {
 	}},
 }
 
+// plants reports that an agent's files can have a change of a kind: Pi has no subagents.
+func plants(host string, kind Kind) bool { return kind != Agent || host != hook.HostPi }
+
 // asked lists the prompts of a turn, before the step of a number.
 func (w *workTurn) asked(step int) (prompts []workTurn) {
 	switch {
@@ -186,7 +189,7 @@ func (r rows) write(t *testing.T, home string) {
 // workFiles write the session as each agent does but opencode and its forks.
 var workFiles = map[string]func(t *testing.T, home string, w []workTurn){
 	"claude-code": claudeWork, "codex": codexWork, "copilot-cli": copilotWork, "gemini-cli": geminiWork, "qwen-code": qwenWork,
-	"cline": clineWork, "kimi-code": kimiWork,
+	"cline": clineWork, "kimi-code": kimiWork, "pi": piWork,
 }
 
 // workOf writes the session as an agent does.
@@ -355,6 +358,47 @@ func copilotWork(t *testing.T, home string, w []workTurn) {
 		}
 	}
 	rows{".copilot/session-state/" + workSession + "/events.jsonl": all}.write(t, home)
+}
+
+// piWork writes no calls of subagents, of which Pi has none.
+func piWork(t *testing.T, home string, w []workTurn) {
+	t.Helper()
+	all := []row{{"type": "session", "version": 3, "id": workSession, "timestamp": stamp(90), "cwd": "/w"}}
+	add := func(at int, role string, message row) {
+		message["role"], message["timestamp"] = role, when(at)
+		all = append(all, row{"type": "message", "id": fmt.Sprint("row-", at, "-", len(all)), "timestamp": stamp(at), "message": message})
+	}
+	for i := range w {
+		for k, s := range w[i].steps {
+			for _, p := range w[i].asked(k) {
+				add(p.at, "user", row{"content": []row{{"type": "text", "text": p.text}}})
+			}
+			content := []row{}
+			if s.text != "" {
+				content = append(content, row{"type": "text", "text": s.text})
+			}
+			for _, c := range s.calls {
+				if c.agent == "" {
+					content = append(content, row{"type": "toolCall", "id": c.id, "name": c.name, "arguments": row{}})
+				}
+			}
+			m := row{"content": content, "provider": "p", "model": "m", "responseId": s.id, "stopReason": "stop", "durationMs": 0}
+			if !s.uncounted {
+				m["usage"] = row{"input": s.in, "output": s.out}
+			}
+			switch {
+			case w[i].cut && k == len(w[i].steps)-1:
+				m["stopReason"] = "aborted"
+			case len(content) > 0 && s.text == "":
+				m["stopReason"] = "toolUse"
+			}
+			add(s.at, "assistant", m)
+			for _, c := range s.calls {
+				add(c.done, "toolResult", row{"toolCallId": c.id, "toolName": c.name, "content": []row{}, "isError": c.failed, "durationMs": 1000})
+			}
+		}
+	}
+	rows{".pi/agent/sessions/--w--/2026-01-01T10-01-30-000Z_" + workSession + ".jsonl": all}.write(t, home)
 }
 
 func geminiWork(t *testing.T, home string, w []workTurn) {
@@ -686,6 +730,9 @@ func TestEachChangeInTheFilesIsFound(t *testing.T) {
 			t.Errorf("%s: unchanged: %s", a.Host, d)
 		}
 		for _, c := range workChanges {
+			if !plants(a.Host, c.kind) {
+				continue
+			}
 			cells++
 			r.home = t.TempDir()
 			write(t, r.home, c.do(work()))
@@ -724,6 +771,9 @@ func TestIDsThatComeAgainAreDifferentCalls(t *testing.T) {
 		workOf(a.Host)(t, home, numbered(work()))
 		before := read(t, home)[0]
 		for _, c := range changes {
+			if !plants(a.Host, c.kind) {
+				continue
+			}
 			home := t.TempDir()
 			w := numbered(c.do(work()))
 			workOf(a.Host)(t, home, w)

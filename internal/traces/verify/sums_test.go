@@ -41,6 +41,7 @@ var recordedFolders = map[string]string{
 	"copilot/*/session-state": ".copilot/session-state",
 	"gemini/*/tmp":            ".gemini/tmp",
 	"codex/*/sessions":        ".codex/sessions",
+	"pi/*/agent":              ".pi/agent",
 }
 
 // recordings reads the recorded sessions of all agents.

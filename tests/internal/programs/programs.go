@@ -10,6 +10,7 @@ import (
 	"github.com/hookspan/hookspan/tests/internal/rig"
 	"github.com/hookspan/hookspan/tests/kimicli"
 	"github.com/hookspan/hookspan/tests/opencodecli"
+	"github.com/hookspan/hookspan/tests/picli"
 	"github.com/hookspan/hookspan/tests/qwencli"
 )
 
@@ -33,6 +34,7 @@ func All() []Driven {
 		{geminicli.Agent.Program, "gemini", "geminicli", ""},
 		{kimicli.Agent.Program, "kimi", "kimicli", ""},
 		{opencodecli.Agent.Program, "opencode", "opencodecli", ""},
+		{picli.Agent.Program, "pi", "picli", ""},
 		{qwencli.Agent.Program, "qwen", "qwencli", ""},
 	}
 	for _, fork := range opencodecli.Forks {

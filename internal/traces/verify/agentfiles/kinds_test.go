@@ -30,6 +30,7 @@ func TestUnknownKindsAreCounted(t *testing.T) {
 		"gemini-cli":  {".gemini/tmp/p/chats/session-1.jsonl", `{"type":"new-kind","sessionId":"s"`},
 		"kimi-code":   {".kimi-code/sessions/w/s/agents/main/wire.jsonl", `{"type":"new-kind"`},
 		"qwen-code":   {".qwen/projects/p/chats/s.jsonl", `{"type":"new-kind","sessionId":"s"`},
+		"pi":          {".pi/agent/sessions/-w/1_s.jsonl", `{"type":"new-kind","timestamp":"2026-01-01T00:00:00Z"`},
 		"cline":       {".cline/data/tasks/1795175957341/ui_messages.json", `{"ts":1,"type":"say","say":"new-kind"`},
 		"cline asks":  {".cline/data/tasks/1795175957341/ui_messages.json", `{"ts":1,"type":"ask","ask":"new-kind"`},
 	} {

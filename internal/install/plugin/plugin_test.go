@@ -1,4 +1,4 @@
-package opencode
+package plugin
 
 import (
 	"bytes"
@@ -7,7 +7,10 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-var opencode = Installer{Agent: hook.AgentOf(hook.HostOpencode)}
+var (
+	opencode = Installer{Agent: hook.AgentOf(hook.HostOpencode)}
+	pi       = Installer{Agent: hook.AgentOf(hook.HostPi)}
+)
 
 // TestPluginIsRecognized renders the plugin and finds it again, also edited, of a newer
 // version, and with a program whose name needs quoting.

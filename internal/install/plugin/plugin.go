@@ -1,7 +1,7 @@
-// Package opencode installs hookspan's plugin for opencode and its forks: one JavaScript
-// file in a folder from which the agent loads plugins at its start. Its settings are not
-// touched. A file of this name that is not hookspan's is never changed.
-package opencode
+// Package plugin installs hookspan's plugin for opencode and its forks, and its extension for
+// Pi: one JavaScript file in a folder from which the agent loads such files at its start. Its
+// settings are not touched. A file of this name that is not hookspan's is never changed.
+package plugin
 
 import (
 	"bytes"
@@ -32,20 +32,45 @@ const pluginVersion = 1
 // The first line marks the file and has the version; the second has the SHA-256 of what
 // follows, by which an edited file is found.
 const (
-	markerPrefix = "// hookspan:opencode-plugin v"
+	markerPrefix = "// hookspan:plugin v"
 	markerRest   = ` - managed by "hookspan install WORD"; removed by "hookspan uninstall WORD".`
 	sumPrefix    = "// sha256 "
 )
 
-//go:embed plugin.js
-var source string
+//go:embed program.js
+var program string
 
-// Installer is the install.Installer of opencode or a fork.
+//go:embed opencode.js
+var opencodeSource string
+
+//go:embed pi.js
+var piSource string
+
+// Installer is the install.Installer of opencode, a fork or Pi.
 type Installer struct{ Agent hook.Agent }
+
+// pi reports that the agent is Pi, not opencode or a fork: these fetch a package.
+func (i Installer) pi() bool { return i.Agent.Plugin == "" }
 
 // text returns a text with the agent's names in it.
 func (i Installer) text(of string) string {
-	return strings.NewReplacer("AGENT", i.Agent.Name, "WORD", i.Agent.Word, "PACKAGE", i.Agent.Plugin).Replace(of)
+	return strings.NewReplacer("AGENT", i.Agent.Name, "WORD", i.Agent.Word, "PACKAGE", i.Agent.Plugin, "NOUN", i.noun()).Replace(of)
+}
+
+// noun is the agent's word for the plugin.
+func (i Installer) noun() string {
+	if i.pi() {
+		return "extension"
+	}
+	return "plugin"
+}
+
+// folder is the place for plugins in a folder of the agent's.
+func (i Installer) folder(of string) string {
+	if i.pi() {
+		return filepath.Join(of, "extensions")
+	}
+	return filepath.Join(of, "plugin")
 }
 
 // plugin is the content of a plugin file of hookspan's.
@@ -60,7 +85,11 @@ type plugin struct {
 // render returns the text of the plugin that starts a program.
 func (i Installer) render(binary string) []byte {
 	quoted, _ := json.Marshal(binary) // a string; JSON's are JavaScript's, too
-	body := strings.Replace(i.text(source), "HOOK_PROGRAM", string(quoted), 1)
+	source := opencodeSource
+	if i.pi() {
+		source = piSource
+	}
+	body := strings.Replace(i.text(program+source), "HOOK_PROGRAM", string(quoted), 1)
 	return fmt.Appendf(nil, "%s%d%s\n%s%s\n%s", markerPrefix, pluginVersion, i.text(markerRest), sumPrefix, sum(body), body)
 }
 
@@ -93,34 +122,38 @@ type site struct {
 
 func (s site) file() string { return filepath.Join(s.Place.Path, fileName) }
 
-func (i Installer) userSite(sys install.System) site {
-	dir := filepath.Join(sys.Home, ".config", i.Agent.Word)
-	if named := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(named) {
-		dir = filepath.Join(named, i.Agent.Word)
+// userSite is that of the user.
+func (i Installer) userSite(sys install.System) (site, error) {
+	dir, named := filepath.Join(sys.Home, ".config", i.Agent.Word), ""
+	if i.pi() {
+		dir, named = filepath.Join(sys.Home, ".pi", "agent"), sys.Env(i.Agent.Folders[0])
+		if named != "" && !filepath.IsAbs(named) {
+			return site{}, fmt.Errorf("%s: found %q, want an absolute path", i.Agent.Folders[0], named)
+		}
+	} else if config := sys.Env("XDG_CONFIG_HOME"); filepath.IsAbs(config) {
+		named = filepath.Join(config, i.Agent.Word)
 	}
-	return site{install.Place{Path: filepath.Join(dir, "plugin"), Kind: install.ScopeUser, Readers: i.Agent.Name + ", all your projects"}, dir}
+	dir = cmp.Or(named, dir)
+	return site{install.Place{Path: i.folder(dir), Kind: install.ScopeUser, Readers: i.Agent.Name + ", all your projects"}, dir}, sys.CheckHome()
 }
 
 func (i Installer) projectSite(project string) site {
 	dir := filepath.Join(project, "."+i.Agent.Word)
 	return site{install.Place{
-		Path: filepath.Join(dir, "plugin"), Kind: install.ScopeProject, Project: project, Readers: i.Agent.Name + ", this project",
+		Path: i.folder(dir), Kind: install.ScopeProject, Project: project, Readers: i.Agent.Name + ", this project",
 	}, dir}
 }
 
 // chosen is the place that an install goes into.
 func (i Installer) chosen(sys install.System, o install.Options) (site, error) {
-	if err := sys.CheckHome(); err != nil {
-		return site{}, err
-	}
 	switch scope := cmp.Or(o.Scope, map[bool]string{true: install.ScopeProject, false: install.ScopeUser}[o.Project != ""]); {
 	case scope == install.ScopeUser && o.Project != "":
 		return site{}, install.Optionf("scope %q has no project: leave out --project or --scope", scope)
 	case scope == install.ScopeUser:
-		return i.userSite(sys), nil
+		return i.userSite(sys)
 	case scope == install.ScopeProject:
 		project := cmp.Or(o.Project, o.Dir)
-		return i.projectSite(project), install.CheckProject(project)
+		return i.projectSite(project), cmp.Or(sys.CheckHome(), install.CheckProject(project))
 	default:
 		return site{}, install.Optionf("scope %q: want %s or %s", scope, install.ScopeUser, install.ScopeProject)
 	}
@@ -129,10 +162,11 @@ func (i Installer) chosen(sys install.System, o install.Options) (site, error) {
 // sites are the places to look at: those that the options select, of those recorded and
 // those that the agent reads now.
 func (i Installer) sites(sys install.System, m *install.Manifest, o install.Options) ([]site, error) {
-	if err := sys.CheckHome(); err != nil {
+	user, err := i.userSite(sys)
+	if err != nil {
 		return nil, err
 	}
-	all := []site{i.userSite(sys)}
+	all := []site{user}
 	if project := cmp.Or(o.Project, o.Dir); project != "" {
 		all = append(all, i.projectSite(project))
 	}
@@ -161,7 +195,7 @@ func (i Installer) Plan(_ context.Context, sys install.System, o install.Options
 	if err != nil {
 		return nil, err
 	}
-	a, have, ours, err := look(s)
+	a, have, ours, err := i.look(s)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +223,7 @@ func (i Installer) Plan(_ context.Context, sys install.System, o install.Options
 	}
 	if a.Op.Writes() {
 		if err := install.Writable(s.Place.Path); err != nil {
-			return nil, fmt.Errorf("plugin folder %q: %w", s.Place.Path, err)
+			return nil, fmt.Errorf("%s folder %q: %w", i.noun(), s.Place.Path, err)
 		}
 	}
 	if a.Op.Writes() || a.Op == install.OpKeep {
@@ -204,16 +238,22 @@ func (i Installer) Plan(_ context.Context, sys install.System, o install.Options
 		p.Warnings = append(p.Warnings, i.fetchNote(s))
 	}
 	if a.Op == install.OpCreate || a.Op == install.OpUpdate {
-		p.Warnings = append(p.Warnings, i.text("AGENT loads plugins when it starts: one that runs is not recorded until it is restarted"))
+		p.Warnings = append(p.Warnings, i.text("AGENT loads NOUNs when it starts: one that runs is not recorded until it is restarted"))
 	}
 	if s.Place.Project != "" {
-		p.Warnings = append(p.Warnings, "the plugin names a program on this machine: do not commit it")
+		p.Warnings = append(p.Warnings, i.text("the NOUN names a program on this machine: do not commit it"))
+		if i.pi() {
+			p.Warnings = append(p.Warnings, "Pi loads the extensions of a project only if you trust it there")
+		}
 	}
 	return p, nil
 }
 
-// fetched reports that the agent has fetched its plugin package for a folder.
+// fetched reports that the agent has fetched its plugin package for a folder, or needs none.
 func (i Installer) fetched(s site) bool {
+	if i.pi() {
+		return true
+	}
 	info, err := os.Stat(filepath.Join(s.folder, "node_modules", filepath.FromSlash(i.Agent.Plugin)))
 	return err == nil && info.IsDir()
 }
@@ -225,18 +265,18 @@ func (i Installer) fetchNote(s site) string {
 }
 
 // look reads the plugin file of a place.
-func look(s site) (a install.Action, have plugin, ours bool, err error) {
+func (i Installer) look(s site) (a install.Action, have plugin, ours bool, err error) {
 	check := func() error { return install.ThroughLink(s.Place.Project, s.file()) }
 	if err := check(); err != nil {
 		return a, have, false, err
 	}
 	was, err := install.Follow(s.file())
 	if err != nil {
-		return a, have, false, fmt.Errorf("plugin %w", err)
+		return a, have, false, fmt.Errorf("%s %w", i.noun(), err)
 	}
 	have, ours = read(was.Data)
 	return install.Action{
-		Place: s.Place.Path, Path: s.file(), Event: "plugin", Was: was, Mode: 0o644, FolderMode: 0o755, Check: check,
+		Place: s.Place.Path, Path: s.file(), Event: i.noun(), Was: was, Mode: 0o644, FolderMode: 0o755, Check: check,
 	}, have, ours, nil
 }
 
@@ -252,7 +292,7 @@ func (i Installer) PlanUninstall(_ context.Context, sys install.System, o instal
 	}
 	p := &install.Plan{StateDir: sys.StateDir, Undo: true}
 	for _, s := range all {
-		a, have, ours, err := look(s)
+		a, have, ours, err := i.look(s)
 		if err != nil {
 			if o.Project != "" {
 				return nil, err
@@ -306,13 +346,13 @@ func (i Installer) Status(_ context.Context, sys install.System, o install.Optio
 	for _, s := range all {
 		at := install.Site{Place: s.Place}
 		r.Left = append(r.Left, install.LeftIn(s.Place.Path)...)
-		a, have, ours, err := look(s)
+		a, have, ours, err := i.look(s)
 		if err != nil {
 			at.Err = err
 			r.Sites = append(r.Sites, at)
 			continue
 		}
-		h := install.Hook{Event: "plugin", Path: s.file(), Program: have.Binary, State: install.StateInstalled, Faulty: true}
+		h := install.Hook{Event: i.noun(), Path: s.file(), Program: have.Binary, State: install.StateInstalled, Faulty: true}
 		switch {
 		case a.Was.Missing() && m.Settings.Find(s.file()) == nil:
 			continue
@@ -337,7 +377,7 @@ func (i Installer) Status(_ context.Context, sys install.System, o install.Optio
 		}
 		r.Sites = append(r.Sites, at)
 	}
-	if pure := strings.ToUpper(i.Agent.Word) + "_PURE"; sys.Env(pure) == "1" || sys.Env(pure) == "true" {
+	if pure := strings.ToUpper(i.Agent.Word) + "_PURE"; !i.pi() && (sys.Env(pure) == "1" || sys.Env(pure) == "true") {
 		r.Off = append(r.Off, "the variable "+pure+i.text(" is set, with which AGENT loads no plugins"))
 		r.OffHint = "unset it"
 	}
@@ -353,34 +393,40 @@ func sum(body string) string {
 // Command describes the command that installs the hooks, or with undo the one that removes
 // them.
 func (i Installer) Command(undo bool) install.Command {
+	stays, fetches, user := "", "", "~/.pi/agent/extensions, for all your projects (the default)"
+	if !i.pi() {
+		user = "~/.config/WORD/plugin, for all your projects (the default)"
+		stays = ", the packages that AGENT has fetched included"
+		fetches = `
+With any plugin in a folder AGENT fetches its package PACKAGE, about
+60 MB, from the npm registry into the folder's node_modules at its next start. It waits
+for that, without a network for more than a minute. --dry-run says whether it will.
+`
+	}
 	if undo {
 		return install.Command{
-			Short: i.text("Remove hookspan's plugin from AGENT"),
+			Short: i.text("Remove hookspan's NOUN from AGENT"),
 			Long: i.text(`Remove exactly what hookspan install WORD wrote, from wherever it did, and leave
-everything else, the packages that AGENT has fetched included. --scope and --project
+everything else` + stays + `. --scope and --project
 limit it. Traces and settings stay.`),
 			Flags: map[string]string{
-				"force":   "remove a hookspan plugin that was edited, too",
-				"scope":   "only this plugin folder: user or project",
-				"project": "only this project's plugin folder; for --scope project, this folder if not given",
+				"force":   i.text("remove a hookspan NOUN that was edited, too"),
+				"scope":   i.text("only this NOUN folder: user or project"),
+				"project": i.text("only this project's NOUN folder; for --scope project, this folder if not given"),
 			},
 		}
 	}
 	return install.Command{
 		Short: i.text("Let AGENT report to hookspan"),
-		Long: i.text(`Write hookspan's plugin, one JavaScript file, into a folder from which AGENT loads
-plugins at its start. AGENT's settings stay as they are. hookspan uninstall WORD
+		Long: i.text(`Write hookspan's NOUN, one JavaScript file, into a folder from which AGENT loads
+NOUNs at its start. AGENT's settings stay as they are. hookspan uninstall WORD
 removes the file.
-
-With any plugin in a folder AGENT fetches its package PACKAGE, about
-60 MB, from the npm registry into the folder's node_modules at its next start. It waits
-for that, without a network for more than a minute. --dry-run says whether it will.
-
-  --scope user      ~/.config/WORD/plugin, for all your projects (the default)
-  --scope project   .WORD/plugin in the project`),
+` + fetches + `
+  --scope user      ` + user + `
+  --scope project   ` + filepath.ToSlash(i.folder(".WORD")) + ` in the project`),
 		Flags: map[string]string{
-			"force":   "rewrite a hookspan plugin that was edited",
-			"scope":   "whose plugin folder: user or project",
+			"force":   i.text("rewrite a hookspan NOUN that was edited"),
+			"scope":   i.text("whose NOUN folder: user or project"),
 			"project": "the project's folder, for --scope project, which it implies; this folder if not given",
 		},
 	}

@@ -1,7 +1,3 @@
-import { spawn } from "node:child_process"
-
-const hook = HOOK_PROGRAM
-
 // Hands the events that a trace needs to hookspan's hook program, one line of JSON
 // each, through a pipe that the system empties even if AGENT is killed. AGENT
 // calls event() without waiting for it; nothing here throws or waits.
@@ -11,56 +7,12 @@ export const Hookspan = async ({ directory }) => {
 	const turns = new Map() // the turns of the users' messages, by id
 	const started = new Set() // parts: tool calls that run
 	const copies = new Set() // messages that a fork has copied: they are older than it
-	let child
-	let retryAt = 0
 
 	const session = (id) => {
 		if (!sessions.has(id)) sessions.set(id, {})
 		return sessions.get(id)
 	}
-	// In Bun, which AGENT is, only its own pipe takes a line at once: what child_process
-	// keeps for later is lost when AGENT exits.
-	const start = () => {
-		const { GOMEMLIMIT, GODEBUG, ...env } = process.env // malformed ones end a Go program
-		const gone = () => {
-			if (child === program) child = undefined
-		}
-		let waiting = 0
-		const program = {}
-		if (globalThis.Bun) {
-			const p = Bun.spawn([hook, "WORD"], { cwd: directory, env, stdin: "pipe", stdout: "ignore", stderr: "ignore", detached: true, windowsHide: true, onExit: gone })
-			p.unref()
-			const later = (promise, then) => promise?.then?.(then, gone) // not thrown, nor waited for
-			program.end = () => later(p.stdin.end())
-			program.write = (line) => {
-				if (waiting > 8 << 20) return // the program hangs
-				const written = p.stdin.write(line)
-				if (written?.then) waiting += line.length
-				later(written, () => (waiting -= line.length))
-				later(p.stdin.flush())
-			}
-			return program
-		}
-		const p = spawn(hook, ["WORD"], { cwd: directory, env, stdio: ["pipe", "ignore", "ignore"], detached: true, windowsHide: true })
-		p.on("error", gone)
-		p.on("exit", gone)
-		p.stdin.on("error", gone)
-		p.unref()
-		p.stdin.unref?.()
-		program.end = () => p.stdin.end()
-		program.write = (line) => {
-			if (p.stdin.writableLength < 8 << 20) p.stdin.write(line)
-		}
-		return program
-	}
-	const write = (line) => {
-		if (!child) {
-			if (Date.now() < retryAt) return
-			retryAt = Date.now() + 10_000
-			child = start()
-		}
-		child.write(line + "\n")
-	}
+	const program = hookProgram(directory)
 	const send = (type, id, more) => {
 		const own = session(id)
 		let root = id
@@ -71,7 +23,7 @@ export const Hookspan = async ({ directory }) => {
 			line.agent_type = own.agent
 			if (own.parent !== root) line.parent = own.parent
 		}
-		write(JSON.stringify({ ...line, ...more }))
+		program.write(JSON.stringify({ ...line, ...more }))
 	}
 
 	const messageUpdated = (info) => {
@@ -161,7 +113,7 @@ export const Hookspan = async ({ directory }) => {
 		},
 		dispose: async () => {
 			try {
-				child?.end()
+				program.end()
 			} catch {}
 		},
 	}

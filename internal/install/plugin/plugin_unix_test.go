@@ -1,6 +1,6 @@
 //go:build !windows
 
-package opencode
+package plugin
 
 import (
 	"bytes"
@@ -12,13 +12,15 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
 // feed runs the plugin in Node.js, with a hook program of that text, and gives it the
 // events of a file. It returns what the program got.
-func feed(t *testing.T, program, events string) (lines []byte) {
+func feed(t *testing.T, i Installer, program, events string) (lines []byte) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -41,7 +43,7 @@ func feed(t *testing.T, program, events string) (lines []byte) {
 	hook := filepath.Join(dir, "hook")
 	write(t, hook, strings.ReplaceAll(program, "GOT", got), 0o755)
 	plugin := filepath.Join(dir, "hookspan.mjs")
-	write(t, plugin, string(opencode.render(hook)), 0o644)
+	write(t, plugin, string(i.render(hook)), 0o644)
 	abs := func(name string) string {
 		path, err := filepath.Abs(name)
 		if err != nil {
@@ -64,20 +66,24 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-const keeps = "#!/bin/sh\n[ \"$1\" = opencode ] && exec cat > GOT\n"
+const keeps = "#!/bin/sh\ncase $1 in opencode | pi) exec cat > GOT ;; esac\n"
 
-// TestPluginHandsOn gives the plugin events that opencode published, and compares the
-// lines that its hook program gets.
+// TestPluginHandsOn gives the plugin events that opencode published, and the extension those of
+// Pi, and compares the lines that their hook program gets.
 func TestPluginHandsOn(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.bus.ndjson")
-	if err != nil || len(files) != 6 {
-		t.Fatalf("recordings %q, %v; want 6", files, err)
+	if err != nil || len(files) != 9 {
+		t.Fatalf("recordings %q, %v; want 9", files, err)
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".bus.ndjson")
 		t.Run(name, func(t *testing.T) {
+			i := opencode
+			if strings.HasPrefix(name, "pi-") {
+				i = pi
+			}
 			var got bytes.Buffer
-			for line := range bytes.Lines(feed(t, keeps, file)) {
+			for line := range bytes.Lines(feed(t, i, keeps, file)) {
 				var o map[string]any
 				if err := json.Unmarshal(line, &o); err != nil {
 					t.Fatalf("line %q: %v", line, err)
@@ -94,6 +100,35 @@ func TestPluginHandsOn(t *testing.T) {
 	}
 }
 
+// TestExtensionWaitsForTheRow gives a prompt whose row is written late: another extension's
+// handler takes its time. The next event has it, at the latest.
+func TestExtensionWaitsForTheRow(t *testing.T) {
+	const at = `"session":"s","file":"/s.jsonl","event":{`
+	events := filepath.Join(t.TempDir(), "late")
+	write(t, events, strings.Join([]string{
+		`{"ts":1,"name":"session_start",` + at + `"reason":"startup"}}`,
+		`{"ts":2,"name":"message_end",` + at + `"message":{"role":"user","content":"go","timestamp":7}}}`,
+		`{"ts":3,"name":"tool_execution_start",` + at + `"type":"tool_execution_start","toolCallId":"c"}}`,
+		`{"ts":4,"name":"ui_prompt_start",` + at + `"kind":"confirm"}}`,
+		`{"ts":5,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":true}}`,
+		`{"ts":6,"name":"ui_prompt_start",` + at + `"kind":"confirm"}}`,
+		`{"ts":7,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":false}}`,
+		`{"ts":8,"name":"session_shutdown",` + at + `"type":"session_shutdown","reason":"quit"}}`,
+	}, "\n"), 0o600)
+	var got []string
+	for line := range bytes.Lines(feed(t, pi, keeps, events)) {
+		var o struct{ Type, Turn, Text, Outcome string }
+		if err := json.Unmarshal(line, &o); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.TrimSpace(strings.Join([]string{o.Type, o.Turn, o.Text, o.Outcome}, " ")))
+	}
+	want := []string{"session_start", "message_end 7 go", "tool_execution_start 7", "ui_prompt_start 7", "agent_settled 7  aborted", "session_shutdown"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lines of a task without a row, and of what comes after it (-want +got):\n%s", diff)
+	}
+}
+
 // TestPluginLeavesOutWhatAForkCopies gives the events of a fork, which publishes each
 // message that it copies.
 func TestPluginLeavesOutWhatAForkCopies(t *testing.T) {
@@ -107,7 +142,7 @@ func TestPluginLeavesOutWhatAForkCopies(t *testing.T) {
 		`{"ts":990,"event":{"type":"message.updated","properties":{"info":{"id":"n1","role":"user","sessionID":"f","time":{"created":990}}}}}`,
 		`{"ts":991,"event":{"type":"message.part.updated","properties":{"part":{"id":"p3","type":"text","text":"new","messageID":"n1","sessionID":"f"}}}}`,
 	}, "\n"), 0o600)
-	got := string(feed(t, keeps, events))
+	got := string(feed(t, opencode, keeps, events))
 	if n := strings.Count(got, "message.part.updated"); n != 1 || !strings.Contains(got, `"text":"new"`) {
 		t.Errorf("the program got\n%swant the new prompt alone", got)
 	}
@@ -124,7 +159,7 @@ func TestPluginTakesTheModelsTextForTheAnswer(t *testing.T) {
 		`{"ts":3,"event":{"type":"message.part.updated","properties":{"part":{"id":"q","type":"text","text":"Initializing snapshot","synthetic":true,` + message,
 		`{"ts":4,"event":{"type":"session.idle","properties":{"sessionID":"s"}}}`,
 	}, "\n"), 0o600)
-	if got := string(feed(t, keeps, events)); !strings.Contains(got, `"text":"done"`) {
+	if got := string(feed(t, opencode, keeps, events)); !strings.Contains(got, `"text":"done"`) {
 		t.Errorf("the program got\n%swant the text of the model", got)
 	}
 }
@@ -140,21 +175,35 @@ func TestPluginNeverThrows(t *testing.T) {
 		`{"ts":1,"event":{"type":"session.created","properties":{"info":{"id":"a","parentID":"a"}}}}`,
 		`{"ts":20000,"event":{"type":"session.idle","properties":{"sessionID":"a"}}}`,
 	}, "\n"), 0o600)
+	oddPi := filepath.Join(t.TempDir(), "odd")
+	write(t, oddPi, strings.Join([]string{
+		`{"ts":1,"name":"session_start","session":null,"event":null}`, `{"ts":1,"name":"session_start","session":"s","event":null}`,
+		`{"ts":1,"name":"session_start","session":"s","event":{}}`, `{"ts":1,"name":"message_end","session":"s","event":{}}`,
+		`{"ts":1,"name":"message_end","session":null,"event":{"message":{"role":"user"}}}`, `{"ts":1,"name":"turn_end","session":"s","event":{}}`,
+		`{"ts":1,"name":"tool_execution_end","session":"s","event":{"type":"tool_execution_end","result":null}}`,
+		`{"ts":20000,"name":"model_select","session":"s","event":{"type":"model_select"}}`, `{"ts":20000,"name":"agent_settled","session":null,"event":{}}`,
+	}, "\n"), 0o600)
 	for name, program := range map[string]string{"keeps": keeps, "ends at once": "#!/bin/sh\n: > GOT\n"} {
-		t.Run(name, func(t *testing.T) { feed(t, program, odd) })
+		t.Run(name, func(t *testing.T) {
+			feed(t, opencode, program, odd)
+			feed(t, pi, program, oddPi)
+		})
 	}
-	t.Run("is gone", func(t *testing.T) { feedWithout(t, odd) })
+	t.Run("is gone", func(t *testing.T) {
+		feedWithout(t, opencode, odd)
+		feedWithout(t, pi, oddPi)
+	})
 }
 
 // feedWithout is feed with a hook program that is not there.
-func feedWithout(t *testing.T, events string) {
+func feedWithout(t *testing.T, i Installer, events string) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
 		skip.Missing(t, "no node on this machine to run the plugin: %v", err)
 	}
 	plugin := filepath.Join(t.TempDir(), "hookspan.mjs")
-	write(t, plugin, string(opencode.render("/nowhere/claude-hook")), 0o644)
+	write(t, plugin, string(i.render("/nowhere/claude-hook")), 0o644)
 	cmd := exec.CommandContext(t.Context(), node, "testdata/feed.mjs", plugin, events)
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("the plugin ended with %v and said %q", err, out)

@@ -1,0 +1,89 @@
+// Hands the events that a trace needs to hookspan's hook program, one line of JSON each,
+// through a pipe that the system empties even if AGENT is killed. AGENT waits for its
+// extensions' handlers: nothing here throws or waits, but for that pipe when a session ends.
+export default function (pi) {
+	let program
+	let turn // the row of the message that began the task; empty between tasks
+	let begun // that message, until its row is written
+	let last // the task's last message of the model
+	const args = new Map() // of calls that run, by id
+	let version
+	import("@earendil-works/pi-coding-agent").then((m) => (version = m.VERSION), () => {})
+
+	const text = (content, between) =>
+		Array.isArray(content) ? content.filter((part) => part.type === "text").map((part) => part.text).join(between) : content
+	const model = (of) => of && { provider: of.provider, id: of.id }
+	const send = (type, ctx, more) => {
+		program ??= hookProgram(ctx.cwd)
+		const session = ctx.sessionManager
+		program.write(JSON.stringify({
+			session: session.getSessionId(), type, at: Date.now(), turn, cwd: ctx.cwd, transcript_path: session.getSessionFile(), version, ...more,
+		}))
+	}
+	// A message has a row when AGENT has called all handlers of its end.
+	const begin = (late) => {
+		if (!begun) return
+		const { message, ctx, at } = begun
+		const row = ctx.sessionManager.getBranch().findLast((r) => r.message === message || (r.type === "custom_message" && r.content === message.content))
+		if (!row && !late) return
+		begun = undefined
+		turn = row?.id ?? String(message.timestamp)
+		prompt(message, ctx, { at, messageId: turn })
+	}
+	const prompt = (message, ctx, more) =>
+		send("message_end", ctx, { role: message.role, text: text(message.content, "\n"), model: model(ctx.model), ...more })
+	const on = (name, take) =>
+		pi.on(name, (event, ctx) => {
+			try {
+				begin(true)
+				return take(event, ctx)
+			} catch {}
+		})
+
+	on("session_start", ({ reason }, ctx) => send("session_start", ctx, { reason }))
+	on("message_end", ({ message }, ctx) => {
+		if (message.role === "assistant") {
+			last = message
+		} else if (message.role === "user" && turn) {
+			prompt(message, ctx, { queued: true, messageId: String(message.timestamp) })
+		} else if ((message.role === "user" || message.role === "custom") && !turn) {
+			begun = { message, ctx, at: Date.now() }
+			setImmediate(() => {
+				try {
+					begin(false)
+				} catch {}
+			})
+		}
+	})
+	on("turn_end", ({ message, messageEntryId }, ctx) => send("turn_end", ctx, { messageEntryId, message: { ...message, content: undefined } }))
+	on("tool_execution_start", ({ type, ...call }, ctx) => {
+		args.set(call.toolCallId, call.args)
+		send(type, ctx, call)
+	})
+	on("tool_execution_end", ({ type, result, ...call }, ctx) => {
+		send(type, ctx, { ...call, args: args.get(call.toolCallId), text: text(result?.content, "\n") })
+		args.delete(call.toolCallId)
+	})
+	on("session_compact", ({ type, reason }, ctx) => send(type, ctx, { reason }))
+	on("session_tree", ({ type, summaryEntry }, ctx) => {
+		if (summaryEntry) send(type, ctx) // it cost a request
+	})
+	on("model_select", ({ type, ...to }, ctx) => {
+		if (turn) send(type, ctx, { model: model(to.model) })
+	})
+	for (const name of ["ui_prompt_start", "ui_prompt_end"]) {
+		on(name, ({ kind, title }, ctx) => {
+			if (turn) send(name, ctx, { kind, title })
+		})
+	}
+	on("agent_settled", ({ type, aborted }, ctx) => {
+		if (!turn && !last) return
+		const outcome = aborted ? "aborted" : last?.stopReason
+		send(type, ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
+		turn = last = undefined
+	})
+	on("session_shutdown", ({ type, reason }, ctx) => {
+		send(type, ctx, { reason })
+		return program.end()
+	})
+}
