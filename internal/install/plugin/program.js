@@ -36,6 +36,7 @@ const hookProgram = (directory) => {
 		p.unref()
 		p.stdin.unref?.()
 		program.end = () => new Promise((resolve) => p.stdin.end(resolve))
+		program.drop = () => p.stdin.destroy()
 		program.write = (line) => {
 			if (p.stdin.writableLength < 8 << 20) p.stdin.write(line)
 		}
@@ -52,8 +53,10 @@ const hookProgram = (directory) => {
 		},
 		end: async () => {
 			let timer
-			await Promise.race([child?.end(), new Promise((resolve) => (timer = setTimeout(resolve, 1000)))])
+			const ending = child
+			await Promise.race([ending?.end(), new Promise((resolve) => (timer = setTimeout(resolve, 1000)))])
 			clearTimeout(timer)
+			ending?.drop?.() // what a program that hangs has not taken would keep AGENT from exiting
 		},
 	}
 }
