@@ -135,7 +135,9 @@ func TestCompactionIsWithinItsTask(t *testing.T) {
 		turn("First.", bash("seq 2000")), {Text: "Second.", Calls: []llm.Call{bash("echo two")}, In: 99_500, Out: 10}, turn("Third.", bash("echo three")), turn("All done."),
 	}}
 	steps := []rig.Step{
-		pi("work long"), {WaitTraces: 1, Timeout: time.Minute}, hookspan("flush", "--wait"),
+		pi("work long"),
+		{WaitTraces: 1, Timeout: time.Minute},
+		hookspan("flush", "--wait"),
 		hookspan("list", "--json"), hookspan("verify"), hookspan("import", "pi", "--dry-run", "--json"),
 	}
 	res := picli.Agent.Try(t, cache, script, steps, func(a *rig.Arena) error {
