@@ -132,14 +132,16 @@ race: ## the packages' own tests under the race detector; needs a C compiler
 SOAKTIME ?= 85m
 # How many sessions of each agent the long form draws, and of which agents.
 DRAWN ?= 200
-DRAWN_AGENTS ?= claude cline codex copilot gemini kimi opencode pi qwen
+DRAWN_AGENTS ?= claude cline codex copilot gemini kilo kimi opencode pi qwen
 soak: soak-tables soak-drawn soak-page soak-surfaces ## the long form of the tests of faults, attacks, hooks and the page; writes tables into dist/results, sums into docs/
 
 soak-tables: setup collector build ## the tables of faults and attacks, and the agents' long tests
 	$(GO) -C tests test -count=1 -p 1 -timeout $(SOAKTIME) ./fault ./security ./collector ./hookscli ./clinecli ./opencodecli -soak -publish -skip Drawn
 
 soak-drawn: setup build ## DRAWN sessions of each of DRAWN_AGENTS, with the real agents
-	$(GO) -C tests test -count=1 -p 1 -timeout 6h $(DRAWN_AGENTS:%=./%cli) -run Drawn -soak -drawn $(DRAWN)
+	@rc=0; for agent in $(DRAWN_AGENTS); do \
+	  case $$agent in kilo) set -- ./opencodecli "^TestDrawnForks/$$agent$$" ;; *) set -- ./$${agent}cli '^TestDrawnSessions$$' ;; esac; \
+	  echo "$$agent:"; $(GO) -C tests test -count=1 -timeout 6h $$1 -run "$$2" -soak -drawn $(DRAWN) || rc=1; done; exit $$rc
 
 newest: setup build ## the newest version of each agent's program (AGENT=codex: of one) against its tests; prints what differs, changes nothing
 	$(GO) -C tests run ./internal/newest $(if $(AGENT),-agent $(AGENT))

@@ -30,7 +30,7 @@ type Carry struct {
 	// Until is until when the requests of these agents belong to the runs, unless they may
 	// still make some.
 	Until map[string]time.Time `json:"until,omitempty"`
-	// Recent are the newest of those runs: if their events are reported again,
+	// Recent are the newest of those runs, a turn behind its parts: if their events are reported again,
 	// they are ignored.
 	Recent []string `json:"recent,omitempty"`
 	// Silent are those of Recent of whose turns a part ended by the idle timeout: later
@@ -85,6 +85,9 @@ func (c *Carry) list(earlier *Carry, runs []*Run) {
 	until, ends := merged(earlier.Until, nil), merged(earlier.Ends, nil)
 	for _, r := range runs {
 		c.Recent = append(c.Recent, r.ID.String())
+		if whole := r.whole.String(); r.whole != r.ID { // the turn continues, and is the newest
+			c.Recent = append(slices.DeleteFunc(c.Recent, func(id string) bool { return id == whole }), whole)
+		}
 		delete(ends, r.whole.String())
 		if r.turn != "" && r.terminal != nil {
 			ends[r.whole.String()] = r.terminal.At()

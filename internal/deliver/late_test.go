@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -476,6 +477,37 @@ func TestLateEventWithoutAnIndex(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestCallsBehindSeveralEndsOfATurn has a turn that the user's hooks make continue, once at its end and
+// once after the ends were delivered: what it does then begins a part of the turn.
+func TestCallsBehindSeveralEndsOfATurn(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		b, m := newBench(t), &memory{}
+		d := b.claudeDeliverer(nil, Destination{Name: "store", Client: m, Local: true})
+		stop := func(again bool, after time.Duration) {
+			b.append(said("Stop", "p1", fmt.Sprintf(`"stop_hook_active":%t,"last_assistant_message":"done"`, again)))
+			b.clock.Advance(after)
+			b.run(d, Pass{})
+		}
+		b.append(turn("p1")[0])
+		stop(first, 15*time.Second)
+		stop(true, 40*time.Second)
+		b.append(turn("p1")[1])
+		b.clock.Advance(15 * time.Second)
+		b.run(d, Pass{})
+		b.append(turn("p1")[2])
+		stop(true, time.Hour)
+		calls := 0
+		for _, s := range m.spans {
+			if strings.HasPrefix(s.GetName(), "execute_tool") {
+				calls++
+			}
+		}
+		if calls != 1 {
+			t.Errorf("the first end by a hook %t: %d calls arrived, want 1", first, calls)
 		}
 	}
 }

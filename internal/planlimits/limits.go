@@ -1,7 +1,8 @@
-// Package planlimits keeps what agents say of their users' plans, each change for a year, in one file
-// to which several processes add at once. See FORMAT.md.
+// Package planlimits keeps what agents say of their users' plans in one file to which several processes
+// add at once: each change for a day, and the most that was used of a window in each hour for a year.
+// See FORMAT.md.
 //
-// It promises that each change is in the file once, even if several processes note it several
+// It promises that each of these is in the file once, even if several processes note it several
 // times, and that the file never exceeds 4 MiB. It does not promise that a change survives a power
 // cut.
 package planlimits
@@ -15,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,8 +27,8 @@ import (
 )
 
 const (
-	// keep is how long a change is kept, after which a day may pass.
-	keep, day = 365 * 24 * time.Hour, 24 * time.Hour
+	// keep is how long the last line of an hour is kept, and every how long any, after which a day may pass.
+	keep, every, day = 365 * 24 * time.Hour, 24 * time.Hour, 24 * time.Hour
 	// maxSize is the largest size of the file, in bytes.
 	maxSize = 4 << 20
 	// maxEnd is how much of each end is read in the ordinary case, in bytes.
@@ -54,7 +56,42 @@ type line struct {
 	Resets  time.Time `json:"resets"`
 }
 
-const begin, timed = `{"at":"`, len(`{"at":"2026-11-20T11:59:21Z`)
+const begin, toHour, timed = `{"at":"`, len(`{"at":"2026-11-20T11`), len(`{"at":"2026-11-20T11:59:21Z`)
+
+// period is from when on lines are kept: one of each hour, and every one.
+type period struct{ from, every []byte }
+
+// period is what is kept at a time before now.
+func (f File) period(before time.Duration) period {
+	at := func(ago time.Duration) []byte {
+		return []byte(begin + f.Now().Add(-ago-before).UTC().Format(time.RFC3339))
+	}
+	return period{at(keep), at(every)}
+}
+
+// most are the largest shares that lines before a time say of a window in an hour.
+type most map[string]float64
+
+// of returns what a line is of, and the share in it.
+func (p period) of(line []byte) (key string, used float64, ok bool) {
+	if len(line) < timed || bytes.Compare(line, p.every) >= 0 {
+		return "", 0, false
+	}
+	about, rest, _ := bytes.Cut(line[timed:], []byte(`,"used":`))
+	share, resets, ok := bytes.Cut(rest, []byte(`,"resets":`))
+	used, err := strconv.ParseFloat(string(share), 64)
+	return string(line[:toHour]) + string(about) + string(resets), used, ok && err == nil
+}
+
+func (p period) most(text []byte) most {
+	m := make(most)
+	for l := range bytes.Lines(text) {
+		if key, used, ok := p.of(l); ok {
+			m[key] = max(m[key], used)
+		}
+	}
+	return m
+}
 
 // Note keeps those of an agent's limits that are not yet in the file, and removes what is too old.
 func (f File) Note(host string, all []hook.Limit) error {
@@ -91,10 +128,10 @@ func (f File) note(ctx context.Context, host string, all []hook.Limit) error {
 	if err != nil || f.settled(text, host, all) {
 		return err
 	}
-	from := f.Now().Add(-keep)
-	more := added(text, host, all, from)
-	if f.old(text) || len(text)+len(more) > maxSize {
-		kept := append(since(text, from), more...)
+	more := f.added(text, host, all)
+	joined := append(f.period(0).kept(text), more...)
+	if f.old(text) || f.old(joined) || len(joined) > maxSize {
+		kept := f.period(0).kept(joined)
 		if over := len(kept) - maxSize/2; len(kept) > maxSize {
 			kept = kept[over+bytes.IndexByte(kept[over:], '\n')+1:]
 		}
@@ -110,12 +147,12 @@ func (f File) note(ctx context.Context, host string, all []hook.Limit) error {
 
 // settled reports that a text needs no change for limits.
 func (f File) settled(text []byte, host string, all []hook.Limit) bool {
-	return !f.old(text) && len(added(text, host, all, f.Now().Add(-keep))) == 0
+	return !f.old(text) && len(f.added(text, host, all)) == 0
 }
 
 // old reports that a text has lines that are no longer kept, or damaged ones.
 func (f File) old(text []byte) bool {
-	return len(since(text, f.Now().Add(-keep-day))) < len(text)
+	return len(f.period(day).kept(text)) < len(text)
 }
 
 // read returns the file's text, which is empty if there is none.
@@ -143,16 +180,22 @@ func (f File) ends() (text []byte) {
 	return append(first[:bytes.LastIndexByte(first[:], '\n')+1], last[bytes.IndexByte(last[:], '\n')+1:]...)
 }
 
-// added returns the lines of limits from a time on that a text lacks.
-func added(text []byte, host string, all []hook.Limit, from time.Time) (more []byte) {
+// added returns the lines of limits that are kept and that a text lacks.
+func (f File) added(text []byte, host string, all []hook.Limit) (more []byte) {
 	said := make(map[string]bool)
 	for l := range strings.Lines(string(text)) {
 		said[l[min(timed, len(l)):]] = true
 	}
+	p := f.period(0)
+	known := p.most(text)
 	for _, l := range all {
 		b, _ := json.Marshal(line{l.At, version, host, int64(l.Window / time.Minute), l.Used, l.Resets}) // cannot fail
 		b = append(b, '\n')
-		if what := string(b[timed:]); !said[what] && !l.At.Before(from) {
+		key, used, late := p.of(b)
+		if most, is := known[key]; late && is && used <= most || bytes.Compare(b, p.from) < 0 {
+			continue
+		}
+		if what := string(b[timed:]); !said[what] {
 			said[what] = true
 			more = append(more, b...)
 		}
@@ -160,13 +203,15 @@ func added(text []byte, host string, all []hook.Limit, from time.Time) (more []b
 	return more
 }
 
-// since returns the lines of a text from a time on, without those that were cut off by a kill.
-func since(text []byte, from time.Time) (kept []byte) {
-	first := []byte(begin + from.UTC().Format(time.RFC3339))
+// kept returns the lines of a text that are kept, without those that were cut off by a kill.
+func (p period) kept(text []byte) (kept []byte) {
+	known := p.most(text)
 	for l := range bytes.Lines(text) {
-		if bytes.HasPrefix(l, []byte(begin)) && bytes.Compare(l, first) >= 0 && l[len(l)-1] == '\n' {
-			kept = append(kept, l...)
+		key, used, late := p.of(l)
+		if !bytes.HasPrefix(l, []byte(begin)) || bytes.Compare(l, p.from) < 0 || l[len(l)-1] != '\n' || late && used < known[key] {
+			continue
 		}
+		kept = append(kept, l...)
 	}
 	return kept
 }

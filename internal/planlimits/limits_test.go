@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -168,7 +169,6 @@ func TestWritersLoseNothing(t *testing.T) {
 }
 
 func TestChangesAreRemovedAfterAYear(t *testing.T) {
-	const day = 24 * time.Hour
 	f := file(t)
 	young, old := said(364*day, 2), said(365*day+time.Hour, 1)
 	note(t, f, "codex", old, young)
@@ -181,6 +181,50 @@ func TestChangesAreRemovedAfterAYear(t *testing.T) {
 	note(t, later, "")
 	if got := text(t, f); got != "" {
 		t.Errorf("the file is %q", got)
+	}
+}
+
+// TestEachHourKeepsItsMost has work for ten hours a day, in which each minute uses more of two windows.
+func TestEachHourKeepsItsMost(t *testing.T) {
+	const days = 50
+	f := file(t)
+	var all, kept []hook.Limit
+	said := make(map[hook.Limit]bool)
+	for at := now.Add(-(days + 3) * day); at.Before(now.Add(-3 * day)); at = at.Add(time.Minute) {
+		if at.Hour() >= 10 {
+			continue
+		}
+		for _, window := range []time.Duration{5 * time.Hour, 7 * 24 * time.Hour} {
+			begun := at.Truncate(window)
+			l, ok := hook.NewLimit(at, window, 100*float64(at.Sub(begun))/float64(window), float64(begun.Add(window).Unix()))
+			if !ok {
+				t.Fatalf("%v is no limit", l)
+			}
+			all = append(all, l)
+			what := l
+			if what.At = (time.Time{}); said[what] {
+				continue
+			}
+			said[what] = true
+			kept = slices.DeleteFunc(kept, func(o hook.Limit) bool {
+				return o.Resets.Equal(l.Resets) && o.Window == window && o.At.Truncate(time.Hour).Equal(at.Truncate(time.Hour))
+			})
+			kept = append(kept, l)
+		}
+	}
+	for part := range slices.Chunk(all, 1000) {
+		note(t, f, "codex", part...)
+	}
+	want(t, f, map[string][]hook.Limit{"codex": kept})
+	before := text(t, f)
+	if year := len(before) * 365 / days; year > maxSize/2 {
+		t.Errorf("a year takes %d bytes, want half of what the file may have at most", year)
+	}
+	for _, part := range [][]hook.Limit{all[:1000], all[len(all)/2:], nil} { // as imports have it again
+		note(t, f, "codex", part...)
+		if got := text(t, f); got != before {
+			t.Errorf("what is there was noted again: %d bytes, want %d", len(got), len(before))
+		}
 	}
 }
 

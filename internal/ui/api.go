@@ -66,17 +66,20 @@ const (
 
 // listed adds to the traces of a list why they failed.
 func (s *Server) listed(ctx context.Context, traces []store.Summary) []listed {
-	out, ids := make([]listed, len(traces)), make([]string, len(traces))
-	for i := range traces {
-		ids[i] = traces[i].TraceID
-	}
-	writes, _ := s.opts.Store.Writes(ctx, ids...) // An error comes again below.
+	out := make([]listed, len(traces))
+	var failed []int
+	var ids []string
 	for i, t := range traces {
 		out[i] = listed{Summary: t, Status: otelmap.OutcomeEnd(t.Outcome), exactNames: namesOf(&t)}
 		out[i].Bad = out[i].Status.Bad()
 		if (out[i].Status == otelmap.EndFailed || t.ToolFailures > 0) && t.Spans <= maxReasonSpans {
-			out[i].Reason = s.reason(ctx, reasonKey{t.TraceID, writes[t.TraceID]})
+			failed, ids = append(failed, i), append(ids, t.TraceID)
 		}
+	}
+	writes, _ := s.opts.Store.Writes(ctx, ids...) // An error comes again below.
+	for _, i := range failed {
+		id := traces[i].TraceID
+		out[i].Reason = s.reason(ctx, reasonKey{id, writes[id]})
 	}
 	return out
 }

@@ -23,7 +23,7 @@ const crowdHooks = 16
 var killRandomRows = []proof.Row{{
 	Name:  fmt.Sprintf("SIGKILL at a random moment of one of %d hooks at once, with a delivery running", crowdHooks),
 	Rule:  "events that were answered for are there, whole, once; all that is stored is delivered",
-	Short: 500, Long: 50000,
+	Short: 500, Long: 20000,
 	Run: func(t *testing.T, r *proof.Result) {
 		if !lab.CanAwait {
 			r.Skip("the deliveries that hooks start can be ended on Linux alone")

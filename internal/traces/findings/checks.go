@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -23,12 +22,12 @@ const (
 )
 
 var (
-	checks = regexp.MustCompile(`(?i)(^|[ :._-])(test\w*|check|lint|vet|clippy|type-?check|verify|validate|specs?)([ :._-]|$)|^(pytest|jest|vitest|mocha|mypy|eslint|ruff|tsc|shellcheck|golangci-lint|rspec|phpunit|tox|nox|ctest)$`)
+	checks = pattern(`(?i)(^|[ :._-])(test\w*|check|lint|vet|clippy|type-?check|verify|validate|specs?)([ :._-]|$)|^(pytest|jest|vitest|mocha|mypy|eslint|ruff|tsc|shellcheck|golangci-lint|rspec|phpunit|tox|nox|ctest)$`)
 	// noChecks are commands that have such words, quiet those that run no other checks.
-	noChecks = regexp.MustCompile(`^(git|gh|glab|docker|kubectl|helm|cat|ls|cd|test|\[)( |$)`)
-	quiet    = regexp.MustCompile(`^(git (add|status|diff)|go (build|vet)|gofmt|ruff|tsc|npx tsc|eslint|prettier)$`)
+	noChecks = pattern(`^(git|gh|glab|docker|kubectl|helm|cat|ls|cd|test|\[)( |$)`)
+	quiet    = pattern(`^(git (add|status|diff)|go (build|vet)|gofmt|ruff|tsc|npx tsc|eslint|prettier)$`)
 	// noRuns are prompts that want nothing to be run.
-	noRuns = regexp.MustCompile(`(?i)\b(don'?t|do not|without|no|skip|never|not yet)\b[^.;]{0,40}\b(tests?|run(ning)?|checks?|lint(ing)?|build(ing)?|commands?|verif\w*)\b`)
+	noRuns = pattern(`(?i)\b(don'?t|do not|without|no|skip|never|not yet)\b[^.;]{0,40}\b(tests?|run(ning)?|checks?|lint(ing)?|build(ing)?|commands?|verif\w*)\b`)
 )
 
 // documents are the endings of files that no check checks.
@@ -62,7 +61,7 @@ func (s *session) edited() (out []Edited) {
 	}
 	for _, w := range s.works {
 		t, e := &w.Summary, of[w]
-		if t.Directory == "" || t.Outcome != otelmap.OutcomeCompleted || t.Evidence == otelmap.EvidencePartial || noRuns.MatchString(t.Title) ||
+		if t.Directory == "" || t.Outcome != otelmap.OutcomeCompleted || t.Evidence == otelmap.EvidencePartial || noRuns().MatchString(t.Title) ||
 			slices.ContainsFunc(w.Marks, func(m store.Mark) bool { return m.Name == otelmap.EventHook && !strings.Contains(m.Text, "hookspan") }) {
 			e.Last = nil
 		}
@@ -92,7 +91,7 @@ func (e *Edited) add(s *session, it *item) {
 			Trace: c.Trace, Span: c.Span, Session: c.Session, Host: c.Host, Directory: c.Directory, Started: c.Started, Status: c.Status,
 		}})
 	case it.edits != nil, s.harmless(it), c.Command == "" && c.Status == otelmap.EndDenied:
-	case len(ran) > 0 && !slices.ContainsFunc(ran, func(p string) bool { return !quiet.MatchString(p) && !slices.Contains(readers, p) }) && !cut(c.Arguments):
+	case len(ran) > 0 && !slices.ContainsFunc(ran, func(p string) bool { return !quiet().MatchString(p) && !slices.Contains(readers, p) }) && !cut(c.Arguments):
 		e.Ran = append(e.Ran, ran...)
 	default:
 		e.Last = nil
@@ -106,7 +105,7 @@ func (e *Edited) add(s *session, it *item) {
 	}
 	for _, program := range ran {
 		for end := range e.After {
-			if c.Status != otelmap.EndDenied && checks.MatchString(program) && !noChecks.MatchString(program) && !slices.Contains(e.After[end], program) {
+			if c.Status != otelmap.EndDenied && checks().MatchString(program) && !noChecks().MatchString(program) && !slices.Contains(e.After[end], program) {
 				e.After[end] = append(e.After[end], program)
 			}
 		}

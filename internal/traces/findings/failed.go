@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -17,15 +16,15 @@ import (
 
 var (
 	// times are what differs between two equal failures.
-	times = regexp.MustCompile(`(?i)\b\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d)?([.,]\d+)?z?)?|\b\d{1,2}:\d\d(:\d\d)?([.,]\d+)?\b|\b\d+([.,]\d+)? ?(ns|µs|us|ms|s|secs?|seconds?|m|min|minutes?)\b|\b0x[0-9a-f]+\b`)
+	times = pattern(`(?i)\b\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d)?([.,]\d+)?z?)?|\b\d{1,2}:\d\d(:\d\d)?([.,]\d+)?\b|\b\d+([.,]\d+)? ?(ns|µs|us|ms|s|secs?|seconds?|m|min|minutes?)\b|\b0x[0-9a-f]+\b`)
 	// exit is what a shell tool says without what the command printed.
-	exit = regexp.MustCompile(`(?i)^\W*((command|process)\s+)?(failed|exited|terminated)?\s*(with\s+)?(exit\s+)?(code|status)?\W*-?\d*\W*$`)
+	exit = pattern(`(?i)^\W*((command|process)\s+)?(failed|exited|terminated)?\s*(with\s+)?(exit\s+)?(code|status)?\W*-?\d*\W*$`)
 	// passing are failures that may pass by themselves.
-	passing = regexp.MustCompile(`(?i)time[ds]?[ -]?out|\bconnect(ion|ing)?\b|\bECONN|ETIMEDOUT|EAI_AGAIN|\bENOTFOUND|EADDRINUSE|\bnetwork|unreachable|temporar|try again|\bretry(ing)?\b|rate.?limit|too many requests|(status|http|code)\W{0,3}(429|5\d\d)\b|unavailable|overloaded|in progress|not (yet )?(ready|healthy|running|started)|waiting for|\bbusy\b|\.lock\b|\block(ed)?\b|already in use|bad gateway|no space|resolve host|\bdns\b|\bkilled\b|\bsignal\b|interrupt|cancel|quota|out of memory|\bflak[ey]`)
+	passing = pattern(`(?i)time[ds]?[ -]?out|\bconnect(ion|ing)?\b|\bECONN|ETIMEDOUT|EAI_AGAIN|\bENOTFOUND|EADDRINUSE|\bnetwork|unreachable|temporar|try again|\bretry(ing)?\b|rate.?limit|too many requests|(status|http|code)\W{0,3}(429|5\d\d)\b|unavailable|overloaded|in progress|not (yet )?(ready|healthy|running|started)|waiting for|\bbusy\b|\.lock\b|\block(ed)?\b|already in use|bad gateway|no space|resolve host|\bdns\b|\bkilled\b|\bsignal\b|interrupt|cancel|quota|out of memory|\bflak[ey]`)
 )
 
 // wantsRead is in failures of edits for which the file must be read again.
-var wantsRead = regexp.MustCompile(`(?i)\b(not been read|modified since|changed since|read (it|the file) (first|again))\b`)
+var wantsRead = pattern(`(?i)\b(not been read|modified since|changed since|read (it|the file) (first|again))\b`)
 
 // askers are programs whose end depends on more than the files: they ask servers, wait or install.
 var askers = strings.Fields(`sleep wait watch until while for retry timeout curl wget http https nc netcat telnet ping ssh scp rsync gh glab kubectl helm docker
@@ -34,7 +33,7 @@ var askers = strings.Fields(`sleep wait watch until while for retry timeout curl
 	test [ [[ grep rg diff cmp which type command`)
 
 // askingParts are commands of other programs that do.
-var askingParts = regexp.MustCompile(`^(npm|pnpm|yarn|bun) (i|ci|install|add|publish|view|info|update|audit|outdated)\b|^(go) (get|mod|install)\b|^cargo (publish|update|install|fetch|add|search)\b|^git (push|pull|fetch|clone|ls-remote|remote|submodule)\b|\bplaywright\b`)
+var askingParts = pattern(`^(npm|pnpm|yarn|bun) (i|ci|install|add|publish|view|info|update|audit|outdated)\b|^(go) (get|mod|install)\b|^cargo (publish|update|install|fetch|add|search)\b|^git (push|pull|fetch|clone|ls-remote|remote|submodule)\b|\bplaywright\b`)
 
 // failure returns that of a failed call, "" if a second one would prove nothing.
 func (s *session) failure(it *item) string {
@@ -42,21 +41,21 @@ func (s *session) failure(it *item) string {
 	switch {
 	case c.Host == "codex" && c.Command != "": // in which folder is not recorded
 		return ""
-	case c.Own(), c.Server != "", s.started[c.Span], view.FailureLine(c.Error) == "", exit.MatchString(strings.TrimSpace(c.Error)), passing.MatchString(c.Error):
+	case c.Own(), c.Server != "", s.started[c.Span], view.FailureLine(c.Error) == "", exit().MatchString(strings.TrimSpace(c.Error)), passing().MatchString(c.Error):
 		return ""
 	case c.Command == "" && len(view.NewArguments(c.Tool, c.Arguments).Files()) == 0:
 		return "" // of another tool it is not known on what its end depends
-	case passing.MatchString(it.script), shortened(c.Error):
+	case passing().MatchString(it.script), shortened(c.Error):
 		return ""
 	}
 	for _, part := range commands(it.script) {
 		program := store.Program(part)
 		first, _, _ := strings.Cut(strings.TrimPrefix(program, "sudo "), " ")
-		if slices.Contains(askers, strings.Fields(part)[0]) || slices.Contains(askers, first) || askingParts.MatchString(program) {
+		if slices.Contains(askers, strings.Fields(part)[0]) || slices.Contains(askers, first) || askingParts().MatchString(program) {
 			return ""
 		}
 	}
-	return strings.TrimSpace(times.ReplaceAllString(c.Error, "#"))
+	return strings.TrimSpace(times().ReplaceAllString(c.Error, "#"))
 }
 
 // repeated are equal calls, one after the other.
@@ -108,7 +107,7 @@ func (s *session) failedAgain() (out []view.Finding) {
 		}
 		if file, _ := readOf(it); file != "" && it.script == "" { // a command does not count for the tool
 			for key, r := range open {
-				if wantsRead.MatchString(r.calls[0].Error) && strings.Contains(r.calls[0].Arguments, path.Base(file)) {
+				if wantsRead().MatchString(r.calls[0].Error) && strings.Contains(r.calls[0].Arguments, path.Base(file)) {
 					end(key)
 				}
 			}

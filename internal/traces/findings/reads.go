@@ -3,7 +3,6 @@ package findings
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,15 +14,15 @@ import (
 
 var (
 	// unchanged is what an agent answers in place of a file that it has read.
-	unchanged = regexp.MustCompile(`(?i)^\W*file (is |has been )?(unchanged|not (been )?(changed|modified)) since`)
+	unchanged = pattern(`(?i)^\W*file (is |has been )?(unchanged|not (been )?(changed|modified)) since`)
 	// missing begins what is returned in place of a file, left is in what a tool has cut.
-	missing = regexp.MustCompile(`(?i)^\W*(error\b|no such file|file (does not exist|not found)|cannot |could not |failed )`)
-	left    = regexp.MustCompile(`(?i)\btruncated\b|\b(lines|characters|bytes|chars) (omitted|more|remaining|not shown)|output (was )?cut`)
+	missing = pattern(`(?i)^\W*(error\b|no such file|file (does not exist|not found)|cannot |could not |failed )`)
+	left    = pattern(`(?i)\btruncated\b|\b(lines|characters|bytes|chars) (omitted|more|remaining|not shown)|output (was )?cut`)
 	// polled are files that are read to see whether they have grown.
-	polled = regexp.MustCompile(`(?i)\.(log|out|output|pid|lock|jsonl|tmp|status)$|^/(proc|sys|dev)/|/tasks/|^-?$|[/\\]$`)
+	polled = pattern(`(?i)\.(log|out|output|pid|lock|jsonl|tmp|status)$|^/(proc|sys|dev)/|/tasks/|^-?$|[/\\]$`)
 	// sweeping are commands that may change many files.
-	sweeping = regexp.MustCompile(`(?i)\bgit\s+(-\S+\s+)*(checkout|switch|restore|stash|reset|merge|pull|rebase|apply|am|cherry-pick|revert|clean)\b|\b(fmt|gofmt|goimports|gofumpt|format|prettier|black|isort|rustfmt|codegen|generate|migrate|patch|codemod)\b|--(fix|write|update)\b|\s-w\b|-i\b|\b(npm|pnpm|yarn|bun|cargo|go|pip3?|uv|poetry|bundle|composer)\s+(add|install|i|get|remove|mod|update|upgrade)\b|\bxargs\b`)
-	reading  = regexp.MustCompile(`^(?:cat|nl(?: -ba)?|sed -n ['"]?[0-9,]+p['"]?|head(?: -n? ?[0-9]+)?) +([^\s;&|<>$*?` + "`" + `]+)$`)
+	sweeping = pattern(`(?i)\bgit\s+(-\S+\s+)*(checkout|switch|restore|stash|reset|merge|pull|rebase|apply|am|cherry-pick|revert|clean)\b|\b(fmt|gofmt|goimports|gofumpt|format|prettier|black|isort|rustfmt|codegen|generate|migrate|patch|codemod)\b|--(fix|write|update)\b|\s-w\b|-i\b|\b(npm|pnpm|yarn|bun|cargo|go|pip3?|uv|poetry|bundle|composer)\s+(add|install|i|get|remove|mod|update|upgrade)\b|\bxargs\b`)
+	reading  = pattern(`^(?:cat|nl(?: -ba)?|sed -n ['"]?[0-9,]+p['"]?|head(?: -n? ?[0-9]+)?) +([^\s;&|<>$*?` + "`" + `]+)$`)
 )
 
 // large is from how many tokens on a compaction must leave fewer: of a small context it may not.
@@ -39,14 +38,14 @@ func readOf(it *item) (file, key string) {
 	if c.Status != otelmap.EndOK || c.Own() || c.Server != "" {
 		return "", ""
 	}
-	if m := reading.FindStringSubmatch(it.script); m != nil {
+	if m := reading().FindStringSubmatch(it.script); m != nil {
 		file = strings.Trim(m[1], `"'`)
 	} else if slices.Contains(readTools, strings.ToLower(c.Tool)) && it.edits == nil {
 		if files := view.NewArguments(c.Tool, c.Arguments).Files(); len(files) == 1 {
 			file = files[0]
 		}
 	}
-	if file == "" || polled.MatchString(file) || missing.MatchString(c.Result) {
+	if file == "" || polled().MatchString(file) || missing().MatchString(c.Result) {
 		return "", ""
 	}
 	return strings.ReplaceAll(file, `\`, "/"), same(c)
@@ -113,7 +112,7 @@ func (r *reader) read(it *item) {
 		return
 	}
 	known, result := r.known[key], c.Result
-	stub := unchanged.MatchString(result)
+	stub := unchanged().MatchString(result)
 	if known != nil && stub {
 		result = known.result // which it says
 	}
@@ -211,17 +210,17 @@ func mayChange(it *item) func(file string) bool {
 	case c.Server != "" && !c.Own():
 		return func(string) bool { return true }
 	case c.Command == "":
-		if regexpWrites.MatchString(strings.ToLower(c.Tool)) && !slices.Contains(readingTools, strings.ToLower(c.Tool)) {
+		if regexpWrites().MatchString(strings.ToLower(c.Tool)) && !slices.Contains(readingTools, strings.ToLower(c.Tool)) {
 			return func(string) bool { return true }
 		}
 		return nil
 	case it.reads:
 		return nil
 	default:
-		all := cut(c.Arguments) || sweeping.MatchString(text)
+		all := cut(c.Arguments) || sweeping().MatchString(text)
 		return func(file string) bool { return all || strings.Contains(text, path.Base(file)) }
 	}
 }
 
 // regexpWrites are words in the names of tools that change files.
-var regexpWrites = regexp.MustCompile(`write|edit|create|move|rename|delete|patch|replace|insert|format|refactor|restore|revert`)
+var regexpWrites = pattern(`write|edit|create|move|rename|delete|patch|replace|insert|format|refactor|restore|revert`)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -12,13 +13,13 @@ import (
 )
 
 var (
-	inShell = regexp.MustCompile(`(?s)^(?:\S*/)?(?:ba|z|da)?sh -\w*c\s+(.*)$`)
+	inShell = pattern(`(?s)^(?:\S*/)?(?:ba|z|da)?sh -\w*c\s+(.*)$`)
 	// aside are redirections that write no file.
-	aside = regexp.MustCompile(`[0-9&]?>>?\s*(/dev/null|&[0-9])`)
+	aside = pattern(`[0-9&]?>>?\s*(/dev/null|&[0-9])`)
 	// writes are options and words with which a command that reads does more.
-	writes = regexp.MustCompile("[>`]|\\$\\(|<\\(|system\\(|\\s-(exec|ok|delete|fprint)|\\bsed\\b.*\\s(-\\w*i|--in-place)|\\bsort\\b.*\\s(-o|--output)|\\btail\\b.*\\s(-\\w*[fF]|--follow)")
-	alone  = regexp.MustCompile(`(^|[^&])&([^&]|$)|\bnohup\b`)
-	later  = regexp.MustCompile(`"(run_in_background|is_background|isBackground|background)":\s*true`)
+	writes = pattern("[>`]|\\$\\(|<\\(|system\\(|\\s-(exec|ok|delete|fprint)|\\bsed\\b.*\\s(-\\w*i|--in-place)|\\bsort\\b.*\\s(-o|--output)|\\btail\\b.*\\s(-\\w*[fF]|--follow)")
+	alone  = pattern(`(^|[^&])&([^&]|$)|\bnohup\b`)
+	later  = pattern(`"(run_in_background|is_background|isBackground|background)":\s*true`)
 )
 
 // readers are the programs that only read.
@@ -36,7 +37,7 @@ var readingTools = strings.Fields(`read read_file readfile view view_file open_f
 // script is what a call of a shell tool runs, without the shell.
 func script(c *store.Call) string {
 	s := strings.TrimSpace(store.ScriptOf(c.Tool, c.Arguments))
-	if m := inShell.FindStringSubmatch(s); m != nil {
+	if m := inShell().FindStringSubmatch(s); m != nil {
 		s = strings.Trim(strings.TrimSpace(m[1]), `"'`)
 	}
 	return s
@@ -47,7 +48,7 @@ func beside(script string) string {
 	if !strings.Contains(script, ">") {
 		return script
 	}
-	return aside.ReplaceAllString(script, "")
+	return aside().ReplaceAllString(script, "")
 }
 
 // commands are the simple commands of a script. Within quotes there may be too many, of which no
@@ -70,7 +71,7 @@ func onlyReads(script string) bool {
 			return false
 		}
 	}
-	return !writes.MatchString(script)
+	return !writes().MatchString(script)
 }
 
 // harmless reports that a call changes nothing.
@@ -104,8 +105,8 @@ func edits(c *store.Call) []string {
 
 // background reports a call that continues after its end.
 func (it *item) background() bool {
-	return strings.Contains(it.call.Arguments, `ackground"`) && later.MatchString(it.call.Arguments) ||
-		(strings.Contains(it.script, "&") || strings.Contains(it.script, "nohup")) && alone.MatchString(beside(it.script))
+	return strings.Contains(it.call.Arguments, `ackground"`) && later().MatchString(it.call.Arguments) ||
+		(strings.Contains(it.script, "&") || strings.Contains(it.script, "nohup")) && alone().MatchString(beside(it.script))
 }
 
 // cut reports that a text was cut, or a text in it, or that a part was left out.
@@ -114,7 +115,7 @@ func cut(text string) bool {
 }
 
 // shortened reports that a result or a failure was cut, here or by the tool.
-func shortened(text string) bool { return cut(text) || left.MatchString(text) }
+func shortened(text string) bool { return cut(text) || left().MatchString(text) }
 
 // comments are arguments that only say why a call is made.
 var comments = []string{"description", "task_progress", "explanation", "justification", "requires_approval"}
@@ -135,4 +136,10 @@ func same(c *store.Call) string {
 	}
 	slices.Sort(given[3:])
 	return strings.Join(given, "\x00")
+}
+
+// pattern is a regular expression that is compiled when it is asked for: most commands of the program
+// look for no findings.
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

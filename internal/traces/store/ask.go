@@ -130,8 +130,7 @@ type Group struct {
 // SetCosts sets the median and the largest of costs. It changes their order.
 func (g *Group) SetCosts(usd []float64) {
 	if n := len(usd); n > 0 {
-		slices.Sort(usd)
-		g.MedianUSD, g.DearestUSD = new((usd[(n-1)/2]+usd[n/2])/2), new(usd[n-1])
+		g.MedianUSD, g.DearestUSD = new((smallest(usd, (n-1)/2)+smallest(usd, n/2))/2), new(slices.Max(usd))
 	}
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -193,10 +194,10 @@ func percentile(d []time.Duration, p int) time.Duration {
 }
 
 // smallest returns what would be at index n if d were sorted, in linear time.
-func smallest(d []time.Duration, n int) time.Duration {
+func smallest[T cmp.Ordered](d []T, n int) T {
 	for len(d) > 32 {
 		// The median of five is near the middle even of sorted durations.
-		five := [5]time.Duration{d[0], d[len(d)/4], d[len(d)/2], d[len(d)/4*3], d[len(d)-1]}
+		five := [5]T{d[0], d[len(d)/4], d[len(d)/2], d[len(d)/4*3], d[len(d)-1]}
 		slices.Sort(five[:])
 		pivot := five[2]
 		less, greater := 0, len(d)
