@@ -107,7 +107,8 @@ func addTo(got, want map[lab.Total]int64, name string, labels map[string]string,
 	}
 }
 
-// filed are the totals in a file of OTLP/JSON, a request a line: of the last line, or with delta of all.
+// filed are the totals in a file of OTLP/JSON, a request a line: of the last report, whose requests have one
+// time, or with delta of all.
 func filed(t *testing.T, path string, want map[lab.Total]int64, delta bool) map[lab.Total]int64 {
 	t.Helper()
 	f, err := os.Open(path) //nolint:gosec // The test's.
@@ -116,6 +117,7 @@ func filed(t *testing.T, path string, want map[lab.Total]int64, delta bool) map[
 	}
 	defer func() { _ = f.Close() }()
 	got := make(map[lab.Total]int64)
+	at := uint64(0)
 	for dec := json.NewDecoder(f); dec.More(); {
 		var doc json.RawMessage
 		if dec.Decode(&doc) != nil {
@@ -125,12 +127,13 @@ func filed(t *testing.T, path string, want map[lab.Total]int64, delta bool) map[
 		if err := protojson.Unmarshal(doc, &m); err != nil {
 			t.Fatal(err)
 		}
-		if !delta {
-			clear(got)
-		}
 		for _, rm := range m.GetResourceMetrics() {
 			for _, one := range rm.GetScopeMetrics()[0].GetMetrics() {
 				for _, p := range one.GetSum().GetDataPoints() {
+					if !delta && p.GetTimeUnixNano() != at {
+						at = p.GetTimeUnixNano()
+						clear(got)
+					}
 					addTo(got, want, strings.ReplaceAll(one.GetName(), ".", "_")+"_total", labelsOf(p.GetAttributes()), p.GetAsDouble())
 				}
 			}
