@@ -149,7 +149,7 @@ func (l *log) leave() {
 
 // add adds the next row.
 func (l *log) add(r *row) {
-	id := r.kind + " " + r.o.Text("uuid", "parentUuid", "toolCallId", "subagentId", "turnStep", "turnId") + string(r.o.Get("usage"))
+	id := r.kind + " " + r.o.Text("uuid", "parentUuid", "toolCallId", "subagentId", "turnStep", "turnId") + string(r.o.Get("usage", "input", "message"))
 	if strings.Contains(idle, " "+r.kind+" ") || l.out.Again(l.agent, id, r.at) {
 		return
 	}
@@ -180,7 +180,7 @@ func (l *log) add(r *row) {
 	case "agent.message.appended":
 		l.identify(r.o.Members("message").Members("meta"))
 	case "turn.cancel":
-		l.cancelled = r.o.Text("target") != "queued"
+		l.cancelled = l.cancelled || r.o.Text("target") != "queued"
 	case "turn.ended":
 		l.endTurn(r)
 	case "subagent.spawned":
@@ -212,9 +212,10 @@ func (l *log) fork() {
 	o.Agents, o.Ends, o.Compactions = o.Agents[:len(had.Agents)], o.Ends[:len(had.Ends)], o.Compactions[:len(had.Compactions)]
 	maps.DeleteFunc(l.asked, func(k callKey, _ hook.ToolResult) bool { return k.agent == l.agent })
 	delete(l.tasks, l.agent)
-	clear(l.turns)
-	l.undecided = l.undecided && l.agent != ""
-	l.copied = cmp.Or(l.copied, l.turn)
+	if l.agent == "" {
+		clear(l.turns)
+		l.undecided, l.copied = false, cmp.Or(l.turn, l.copied)
+	}
 	l.open(cmp.Or(l.agent, lead))
 }
 
@@ -237,10 +238,11 @@ func (l *log) subagent(id string) *hook.Subagent {
 func (l *log) addPrompt(r *row) {
 	text := l.out.Texts.Keep(textOf(r.o.Get("input")))
 	if l.agent != "" {
-		l.tasks[l.agent] = append(l.tasks[l.agent], text)
-		if turns := l.turns[l.agent]; len(turns) > 0 {
-			l.turn, l.turns[l.agent] = turns[0], turns[1:]
+		n := len(l.tasks[l.agent])
+		if turns := l.turns[l.agent]; n < len(turns) {
+			l.turn = turns[n]
 		}
+		l.tasks[l.agent] = append(l.tasks[l.agent], text)
 		return
 	}
 	if r.Opens() {
