@@ -58,11 +58,11 @@ type log struct {
 	copies    bool
 	copied    string
 	inherited int
-	// started are the places of the newest starts of subagents, turns the turns of all, and tasks
-	// what they were asked, in order, by their ids.
-	started      map[string]int
-	turns, tasks map[string][]string
-	asked        map[callKey]hook.ToolResult // the calls without a result
+	// started are the places of the newest starts of subagents, tasks what they were asked, in
+	// order, by their ids.
+	started map[string]int
+	tasks   map[string][]string
+	asked   map[callKey]hook.ToolResult // the calls without a result
 	// last is the time of the lead agent's last row, undecided reports that its turn has not ended.
 	last      time.Time
 	undecided bool
@@ -79,7 +79,7 @@ type log struct {
 	asking, alias string
 	step          string // that has begun last
 	text          string // the last it said
-	// turn is the current turn of the lead agent, or that in which the subagent was started.
+	// turn is the current turn of the lead agent, or the lead agent's when the subagent was asked.
 	turn      string
 	cancelled bool // the user interrupts the turn
 }
@@ -89,7 +89,7 @@ type callKey struct{ agent, id string }
 
 func newLog(q transcript.Query) *log {
 	return &log{
-		out: transcript.NewLog(q.TextLimit()), started: make(map[string]int), turns: make(map[string][]string), tasks: make(map[string][]string),
+		out: transcript.NewLog(q.TextLimit()), started: make(map[string]int), tasks: make(map[string][]string),
 		asked: make(map[callKey]hook.ToolResult), clock: transcript.Clock{Off: !q.Full},
 	}
 }
@@ -213,7 +213,6 @@ func (l *log) fork() {
 	maps.DeleteFunc(l.asked, func(k callKey, _ hook.ToolResult) bool { return k.agent == l.agent })
 	delete(l.tasks, l.agent)
 	if l.agent == "" {
-		clear(l.turns)
 		l.undecided, l.copied = false, cmp.Or(l.turn, l.copied)
 	}
 	l.open(cmp.Or(l.agent, lead))
@@ -221,7 +220,7 @@ func (l *log) fork() {
 
 // start adds a subagent that has been started.
 func (l *log) start(a hook.Subagent) {
-	l.started[a.ID], l.turns[a.ID] = len(l.out.Agents), append(l.turns[a.ID], a.Turn)
+	l.started[a.ID] = len(l.out.Agents)
 	l.out.Agents = append(l.out.Agents, a)
 }
 
@@ -238,11 +237,11 @@ func (l *log) subagent(id string) *hook.Subagent {
 func (l *log) addPrompt(r *row) {
 	text := l.out.Texts.Keep(textOf(r.o.Get("input")))
 	if l.agent != "" {
-		n := len(l.tasks[l.agent])
-		if turns := l.turns[l.agent]; n < len(turns) {
-			l.turn = turns[n]
-		}
 		l.tasks[l.agent] = append(l.tasks[l.agent], text)
+		later, _ := slices.BinarySearchFunc(l.out.Prompts, r.at, func(p hook.Prompt, at time.Time) int { return cmp.Or(p.At.Compare(at), -1) })
+		if later > 0 {
+			l.turn = l.out.Prompts[later-1].Turn
+		}
 		return
 	}
 	if r.Opens() {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
@@ -134,6 +135,30 @@ func TestForkOfAFork(t *testing.T) {
 		if c.Turn != "3" || tr.Agents[i].Turn != "3" || tr.Agents[i].Task != "go" {
 			t.Errorf("request %+v of %+v, want turn 3", c, tr.Agents[i])
 		}
+	}
+}
+
+// A subagent that goes on in a later turn is read from there, and its earlier starts are not.
+func TestSubagentOfLaterTurns(t *testing.T) {
+	const (
+		asked   = `{"type":"turn.prompt","turnId":%,"origin":{"kind":"user"},"input":"go","time":17960%0000000}` + "\n"
+		spawned = `{"type":"subagent.spawned","subagentId":"agent-0","time":17960%#000200}` + "\n"
+		again   = `{"type":"turn.prompt","turnId":#,"origin":{"kind":"system_trigger","name":"subagent"},"input":"look","time":17960%#000100}
+{"type":"llm.request","kind":"loop","model":"m","time":17960%#000300}
+{"type":"usage.record","usage":{"inputOther":5,"output":1},"time":17960%#000400}` + "\n"
+		ended = `{"type":"turn.ended","turnId":%,"reason":"completed","time":17960%9000000}` + "\n"
+	)
+	in := func(turn, start, rows string) string {
+		return strings.NewReplacer("%", turn, "#", start).Replace(rows)
+	}
+	filler := strings.Repeat(`{"type":"token_counting.measured","time":17960%#000500}`+"\n", 100)
+	f := transcripttest.Finder(t)
+	dir := filepath.Join(f.Home, ".kimi-code/sessions/w/s/agents")
+	transcripttest.Write(t, filepath.Join(dir, lead, fileName), in("2", "1", asked+spawned)+in("2", "2", spawned+filler+ended)+in("3", "1", asked+spawned+ended))
+	transcripttest.Write(t, filepath.Join(dir, "agent-0", fileName), in("2", "1", again)+in("2", "2", again+filler)+in("3", "1", again))
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s", Since: time.UnixMilli(1796029000000)})
+	if err != nil || len(tr.Requests) != 1 || tr.Requests[0].Turn != "3" {
+		t.Errorf("%+v, %v", tr, err)
 	}
 }
 
