@@ -203,7 +203,7 @@ func withoutPart(text []byte) (rest []byte, had bool, err error) {
 		case strings.HasPrefix(plain, tomlMark):
 			inside, had = true, true
 			if last || bytes.HasSuffix(rest, []byte("\n\n")) {
-				rest = bytes.TrimSuffix(rest, []byte("\n"))
+				rest = bytes.TrimSuffix(bytes.TrimSuffix(rest, []byte("\n")), []byte("\r"))
 			}
 		case inside && plain == strings.TrimSpace(tomlEnd):
 			inside = false
