@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/kimi"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -235,7 +236,7 @@ func (l *log) subagent(id string) *hook.Subagent {
 // addPrompt adds what an agent was asked: of the lead agent, it begins a turn unless it was typed
 // within one.
 func (l *log) addPrompt(r *row) {
-	text := l.out.Texts.Keep(textOf(r.o.Get("input")))
+	text := l.out.Texts.Keep(kimi.Text(r.o.Get("input")))
 	if l.agent != "" {
 		l.tasks[l.agent] = append(l.tasks[l.agent], text)
 		later, _ := slices.BinarySearchFunc(l.out.Prompts, r.at, func(p hook.Prompt, at time.Time) int { return cmp.Or(p.At.Compare(at), -1) })

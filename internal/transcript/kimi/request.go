@@ -3,7 +3,6 @@ package kimi
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -139,7 +138,7 @@ func (l *log) addResult(r *row) {
 	call := l.asked[key]
 	delete(l.asked, key)
 	call.ID, call.Agent, call.Turn, call.At, call.File, call.Row = key.id, l.agent, l.turn, r.at, l.out.File, l.out.Line
-	call.Input, call.Text = l.out.Texts.KeepJSON(call.Input), l.out.Texts.Keep(textOf(result.Get("output")))
+	call.Input, call.Text = l.out.Texts.KeepJSON(call.Input), l.out.Texts.Keep(kimi.Text(result.Get("output")))
 	took, _ := rawjson.Millis(result.Get("durationMs"))
 	switch {
 	case !result.Is("isError"):
@@ -152,21 +151,4 @@ func (l *log) addResult(r *row) {
 		call.Status = hook.ToolFailed
 	}
 	l.out.Results = append(l.out.Results, call)
-}
-
-// textOf is a text, or the texts of the parts of a message. A part without a text is named.
-func textOf(raw []byte) string {
-	if rawjson.IsString(raw) {
-		return rawjson.Unquote(raw)
-	}
-	var texts []string
-	rawjson.EachElement(raw, func(value []byte) {
-		part := rawjson.Members(value)
-		if text := part.Text("text"); text != "" {
-			texts = append(texts, text)
-		} else if kind, _, ok := strings.Cut(part.Text("type"), "_"); ok {
-			texts = append(texts, "["+kind+"]")
-		}
-	})
-	return strings.Join(texts, "\n")
 }
