@@ -280,14 +280,11 @@ func (l *log) endTurn(r *row) {
 // addEvents adds the events of Kimi Code's hooks.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		e := hook.Event{Kind: hook.KindPrompt, Name: "TurnStarted", Turn: p.Turn, Key: claude.PromptKey(p.Turn, p.Text), Prompt: p.Text}
-		if p.Injected {
-			e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
-		}
+		e := hook.Event{Name: "TurnStarted", Turn: p.Turn, Key: claude.PromptKey(p.Turn, p.Text)}
 		if p.Queued {
-			e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
+			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
 		}
-		b.Add(p.At, e)
+		b.AddPrompt(&p, e)
 	}
 	b.AddTools(nil)
 	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Subagent, e *hook.Event) { e.Turn = a.Turn })
