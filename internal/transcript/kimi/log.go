@@ -79,7 +79,6 @@ type log struct {
 	call          int
 	asking, alias string
 	step          string // that has begun last
-	text          string // the last it said
 	// turn is the current turn of the lead agent, or the lead agent's when the subagent was asked.
 	turn      string
 	cancelled bool // the user interrupts the turn
@@ -101,7 +100,7 @@ func (l *log) open(agent string) {
 		agent = ""
 	}
 	l.agent, l.before, l.clock = agent, *l.out, transcript.Clock{Off: l.clock.Off}
-	l.begun, l.ended, l.call, l.asking, l.alias, l.step, l.text, l.turn, l.cancelled = time.Time{}, time.Time{}, -1, "", "", "", "", "", false
+	l.begun, l.ended, l.call, l.asking, l.alias, l.step, l.turn, l.cancelled = time.Time{}, time.Time{}, -1, "", "", "", "", false
 }
 
 // close ends the file: of a subagent of whose start nothing is known, it has its own.
@@ -109,7 +108,7 @@ func (l *log) close() {
 	if l.agent == "" {
 		l.last = l.ended
 	} else if l.subagent(l.agent) == nil && !l.begun.IsZero() {
-		l.start(hook.Subagent{ID: l.agent, Type: l.noted.Agents[l.agent].Labels.ProfileName, Start: l.begun, End: l.ended, Result: l.text})
+		l.start(hook.Subagent{ID: l.agent, Type: l.noted.Agents[l.agent].Labels.ProfileName, Start: l.begun, End: l.ended, Result: l.answer()})
 	}
 }
 
@@ -268,7 +267,7 @@ func (l *log) endTurn(r *row) {
 	end := hook.TurnEnd{Turn: l.turn, At: r.at, Kind: hook.KindRunError, Message: failure.Text("message"), ErrorType: failure.Text("name", "code")}
 	switch reason := r.o.Text("reason"); reason {
 	case "completed":
-		end.Kind, end.Result = hook.KindRunComplete, l.text
+		end.Kind, end.Result = hook.KindRunComplete, l.answer()
 	case "cancelled":
 		end.Kind, end.Message = hook.KindSessionEnd, "interrupted by the user"
 	default:

@@ -162,6 +162,22 @@ func TestSubagentOfLaterTurns(t *testing.T) {
 	}
 }
 
+// A turn's answer is that of its last request, of which the end of a turn without hooks has all.
+func TestAnswerOfATurn(t *testing.T) {
+	const (
+		asked = `{"type":"turn.prompt","turnId":%,"origin":{"kind":"user"},"input":"go","time":179601645%000}
+{"type":"context.append_loop_event","event":{"type":"step.begin","uuid":"s%"},"time":179601645%001}
+{"type":"llm.request","kind":"loop","model":"m","time":179601645%002}` + "\n"
+		said  = `{"type":"context.append_loop_event","event":{"type":"content.part","uuid":"#","stepUuid":"s%","part":{"type":"text","text":"#"}},"time":179601645%003}` + "\n"
+		ended = `{"type":"turn.ended","turnId":%,"reason":"completed","time":179601645%009}` + "\n"
+	)
+	first := strings.ReplaceAll(asked+strings.ReplaceAll(said, "#", "one")+strings.ReplaceAll(said, "#", "two")+ended, "%", "1")
+	tr, err := readText(t, "s", map[string]string{lead: first + strings.ReplaceAll(asked+ended, "%", "2")})
+	if err != nil || len(tr.Ends) != 2 || tr.Ends[0].Result != "one\ntwo" || tr.Ends[1].Result != "" {
+		t.Errorf("%+v, %v", tr, err)
+	}
+}
+
 // FuzzRead reads whatever is in a session's files.
 func FuzzRead(f *testing.F) {
 	paths, err := filepath.Glob(filepath.Join("../testdata/kimi/*/sessions/*/*/agents/*", fileName))

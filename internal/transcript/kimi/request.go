@@ -58,6 +58,14 @@ func (l *log) newest() *hook.Request {
 	return &l.out.Calls[l.call]
 }
 
+// answer is what the newest request gave, if it is of the turn.
+func (l *log) answer() string {
+	if c := l.newest(); c != nil && c.Turn == l.turn {
+		return c.Text
+	}
+	return ""
+}
+
 // count adds what a request took.
 func (l *log) count(c *hook.Request, u rawjson.Object, at time.Time) {
 	c.End = at
@@ -72,7 +80,6 @@ func (l *log) count(c *hook.Request, u rawjson.Object, at time.Time) {
 func (l *log) addPart(c *hook.Request, r *row) {
 	part := r.o.Members("part")
 	if text := part.Text("text"); text != "" {
-		l.text = l.out.Texts.Keep(text)
 		l.out.Texts.Drop(len(c.Text))
 		c.Text = l.out.Texts.Keep(hook.Lines(c.Text, text))
 	}
