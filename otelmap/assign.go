@@ -246,15 +246,14 @@ func (t *results) fits(r *hook.ToolResult, it *item) bool {
 // manyOpen bounds the equal calls in progress among which an end's is looked for.
 const manyOpen = 64
 
-// pairEqual pairs the starts and ends of equal calls again, which no id distinguishes, if
-// the host's files do: each start takes a result in order, and an end belongs to the call
+// pairEqual pairs the starts and ends of equal calls again, which no id distinguishes, since
+// there is none or each agent counts its own, if the host's files do: each start takes a result in order, and an end belongs to the call
 // whose result has its outcome and is nearest to it. A call that was denied has no end.
 func (t *results) pairEqual(calls []*call) []*call {
 	groups := make(map[hook.CallKey][]*call)
 	for _, c := range calls {
-		if k := keyOf(c.event()); k.ID == "" {
-			groups[k] = append(groups[k], c)
-		}
+		k := keyOf(c.event())
+		groups[k] = append(groups[k], c)
 	}
 	paired := make(map[*call]bool) // ends that had no start
 	for _, c := range calls {
@@ -265,6 +264,7 @@ func (t *results) pairEqual(calls []*call) []*call {
 			continue
 		}
 		if found := t.free(resultKey{anyAgent, k}); len(found) > 0 {
+			slices.SortStableFunc(found, func(x, y *hook.ToolResult) int { return x.Asked.Compare(y.Asked) })
 			for _, c := range t.pairGroup(group, found) {
 				paired[c] = true
 			}

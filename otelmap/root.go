@@ -55,7 +55,7 @@ func (j *joined) rootMessage() *tracepb.Span {
 		result = j.opts.text(j.ending.Result, MaxTaskRunes)
 	}
 	if r.terminal != nil {
-		if result = r.terminal.Result; result == "" && j.opts.Agent.Unnamed && r.terminal.Kind == hook.KindRunComplete {
+		if result = cmp.Or(r.terminal.Result, result); result == "" && j.opts.Agent.Unnamed && r.terminal.Kind == hook.KindRunComplete {
 			result = j.opts.text(j.agents[0].last().Text, MaxTaskRunes)
 		}
 		a.facts(&j.opts, r.terminal)

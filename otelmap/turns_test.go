@@ -802,11 +802,12 @@ func TestHostFilesAddWhatHooksOmit(t *testing.T) {
 
 	// The hook of the end was lost; the host's files know it.
 	tr.Ends = []hook.TurnEnd{{Turn: "p1", At: at(9), Kind: hook.KindRunComplete, Result: "all done"}}
-	b = buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnPrompt(20, "p2"), turnStop(21, "p2")))
-	runs := b.Runs(far)
-	root = spansOf(b, runs[0], tr)[0]
-	if value(root, KeyOutcome) != OutcomeCompleted || value(root, KeyOutputValue) != "all done" {
-		t.Errorf("root: %v", root.Attributes)
+	for _, next := range [][]hook.Event{{turnPrompt(20, "p2"), turnStop(21, "p2")}, {turnEv(10, hook.KindSessionEnd, "")}} {
+		b = buildTurns(Carry{}, logged(append([]hook.Event{turnPrompt(0, "p1")}, next...)...))
+		root = spansOf(b, b.Runs(far)[0], tr)[0]
+		if value(root, KeyOutcome) != OutcomeCompleted || value(root, KeyOutputValue) != "all done" {
+			t.Errorf("root before %v: %v", next[0].Kind, root.Attributes)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package otelmap
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -166,5 +168,61 @@ func TestUnnamedSubagentsOfCallsWithIDs(t *testing.T) {
 	want := []string{"run of 5000 ms", "c1 below invoke_agent h", "c2 below invoke_agent scout", "run of 3000 ms", "c3 below invoke_agent h"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}
+
+// TestUnnamedSubagentWithTheIDsOfOthers has ids that each agent counts for itself.
+func TestUnnamedSubagentWithTheIDsOfOthers(t *testing.T) {
+	start := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	for name, input := range map[string]string{"another call": `{"a":1}`, "an equal call": "{}"} {
+		for _, first := range []int{1000, 5100} { // of the lead agent's: before or within that of the subagent
+			b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Unnamed: true}}, Carry{})
+			add := func(ms int, kind hook.Kind, turn, id, input string) {
+				e := hook.Event{Host: "h", Session: "s", Kind: kind, Name: kind.String(), Turn: turn, StoredAt: at(ms), Offset: int64(ms), Hash: 7}
+				if id != "" {
+					e.Tool, e.Hash = &hook.Tool{ID: id, Name: "read", Input: input, Duration: hook.UnknownDuration}, uint64(ms)
+				}
+				b.Add(e)
+			}
+			events := map[int]func(ms int){
+				0:           func(ms int) { add(ms, hook.KindPrompt, "0", "", "") },
+				first:       func(ms int) { add(ms, hook.KindToolStart, "", "b:0", "{}") },
+				first + 200: func(ms int) { add(ms, hook.KindToolEnd, "", "b:0", "{}") },
+				2000:        func(ms int) { add(ms, hook.KindToolStart, "", "c:1", "{}") },
+				5000:        func(ms int) { add(ms, hook.KindToolStart, "", "b:0", input) },
+				6000:        func(ms int) { add(ms, hook.KindToolEnd, "", "b:0", input) },
+				7000:        func(ms int) { add(ms, hook.KindToolEnd, "", "c:1", "{}") },
+				8000:        func(ms int) { add(ms, hook.KindRunComplete, "", "", "") },
+			}
+			for _, ms := range slices.Sorted(maps.Keys(events)) {
+				events[ms](ms)
+			}
+			result := func(id, agent, input string, from, to int) hook.ToolResult {
+				return hook.ToolResult{ID: id, Agent: agent, Turn: "0", Name: "read", Input: input, Asked: at(from), At: at(to), Status: hook.ToolOK}
+			}
+			files := &hook.Transcript{
+				ToolResults: []hook.ToolResult{
+					result("b:0", "", "{}", first-1, first+199), result("c:1", "", "{}", 1999, 6999), result("b:0", "sub", input, 4999, 5999),
+				},
+				Agents: []hook.Subagent{{ID: "sub", Type: "scout", CallID: "c:1", Turn: "0", Start: at(2500), End: at(6900)}},
+			}
+			r := b.Runs(at(3600_000))[0]
+			all := b.Spans(r, files)
+			names, got := make(map[string]string), []string(nil)
+			for s := range otlp.Spans([]*tracepb.ResourceSpans{all}) {
+				names[string(s.SpanId)] = s.Name
+			}
+			for s := range otlp.Spans([]*tracepb.ResourceSpans{all}) {
+				if id := otlp.Text(s.Attributes, KeyToolCallID); id != "" {
+					got = append(got, fmt.Sprintf("%s below %s for %d", id, names[string(s.ParentSpanId)], (s.EndTimeUnixNano-s.StartTimeUnixNano)/1e6))
+				}
+			}
+			slices.Sort(got)
+			want := []string{"b:0 below invoke_agent h for 200", "b:0 below invoke_agent scout for 1000", "c:1 below invoke_agent h for 5000"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, at %d (-want +got):\n%s", name, first, diff)
+			}
+		}
 	}
 }

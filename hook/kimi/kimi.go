@@ -61,8 +61,7 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 		prompt(p, &ev)
 	case userPromptSubmit:
 		if ev.Kind == hook.KindPrompt {
-			parts, _ := p.Elements("prompt")
-			ev.Prompt = Text(parts)
+			ev.Prompt = Text(p.Get("prompt"))
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
 		}
 	case "StopFailure":
@@ -103,11 +102,16 @@ func Denied(result string) bool {
 	return ok && strings.HasPrefix(head, `Tool "`) && !strings.Contains(head[len(`Tool "`):], `"`)
 }
 
-// Text returns the texts of the parts of a prompt.
-func Text(parts [][]byte) string {
-	var texts []string
-	for _, raw := range parts {
-		texts = append(texts, rawjson.Members(raw).Text("text"))
-	}
+// Text is a text, or the texts of the parts of a message. A part without a text is named.
+func Text(raw []byte) string {
+	texts := []string{rawjson.Text(raw)}
+	rawjson.EachElement(raw, func(value []byte) {
+		part := rawjson.Members(value)
+		text := part.Text("text")
+		if kind, _, ok := strings.Cut(part.Text("type"), "_"); text == "" && ok {
+			text = "[" + kind + "]"
+		}
+		texts = append(texts, text)
+	})
 	return hook.Lines(texts...)
 }

@@ -203,7 +203,7 @@ func withoutPart(text []byte) (rest []byte, had bool, err error) {
 		case strings.HasPrefix(plain, tomlMark):
 			inside, had = true, true
 			if last || bytes.HasSuffix(rest, []byte("\n\n")) {
-				rest = bytes.TrimSuffix(rest, []byte("\n"))
+				rest = bytes.TrimSuffix(bytes.TrimSuffix(rest, []byte("\n")), []byte("\r"))
 			}
 		case inside && plain == strings.TrimSpace(tomlEnd):
 			inside = false
@@ -228,11 +228,9 @@ func (a *Spec) hooksTable(text string) (header, closed bool) {
 		}
 		header = header || table == "[hooks"
 		value := func(ev Event) bool { return strings.HasPrefix(line, ev.Name+"=") }
-		if a.Listed {
-			closed = closed || table == "[hooks" || strings.HasPrefix(table, "[hooks.")
-		}
+		listed := a.Listed && (table == "[hooks" || strings.HasPrefix(table, "[hooks."))
 		key := strings.NewReplacer(`"`, "", "'", "").Replace(line)
-		closed = closed || table == "[hooks" && slices.ContainsFunc(a.Events, value) ||
+		closed = closed || listed || table == "[hooks" && slices.ContainsFunc(a.Events, value) ||
 			table == "" && (strings.HasPrefix(key, "hooks=") || strings.HasPrefix(key, "hooks."))
 	}
 	return header, closed

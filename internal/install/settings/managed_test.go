@@ -119,6 +119,12 @@ func TestTOMLListIsAddedAndTakenOut(t *testing.T) {
 			if diff := cmp.Diff(tt.text, string(edit(added, w, true))); diff != "" {
 				t.Errorf("taken out:\n%s", diff)
 			}
+			windows := func(text string) string {
+				return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
+			}
+			if diff := cmp.Diff(windows(tt.text), string(edit([]byte(windows(string(added))), w, true))); diff != "" {
+				t.Errorf("taken out with other line ends:\n%s", diff)
+			}
 			behind := tt.text + "[y]\n"
 			if strings.TrimSuffix(tt.text, "\n") == tt.text && tt.text != "" {
 				behind = tt.text + "\n[y]\n"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/hook/claude"
+	"github.com/hookspan/hookspan/hook/kimi"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
@@ -58,11 +59,11 @@ type log struct {
 	copies    bool
 	copied    string
 	inherited int
-	// started are the places of the newest starts of subagents, turns the turns of all, and tasks
-	// what they were asked, in order, by their ids.
-	started      map[string]int
-	turns, tasks map[string][]string
-	asked        map[callKey]hook.ToolResult // the calls without a result
+	// started are the places of the newest starts of subagents, tasks what they were asked, in
+	// order, by their ids.
+	started map[string]int
+	tasks   map[string][]string
+	asked   map[callKey]hook.ToolResult // the calls without a result
 	// last is the time of the lead agent's last row, undecided reports that its turn has not ended.
 	last      time.Time
 	undecided bool
@@ -78,8 +79,7 @@ type log struct {
 	call          int
 	asking, alias string
 	step          string // that has begun last
-	text          string // the last it said
-	// turn is the current turn of the lead agent, or that in which the subagent was started.
+	// turn is the current turn of the lead agent, or the lead agent's when the subagent was asked.
 	turn      string
 	cancelled bool // the user interrupts the turn
 }
@@ -89,7 +89,7 @@ type callKey struct{ agent, id string }
 
 func newLog(q transcript.Query) *log {
 	return &log{
-		out: transcript.NewLog(q.TextLimit()), started: make(map[string]int), turns: make(map[string][]string), tasks: make(map[string][]string),
+		out: transcript.NewLog(q.TextLimit()), started: make(map[string]int), tasks: make(map[string][]string),
 		asked: make(map[callKey]hook.ToolResult), clock: transcript.Clock{Off: !q.Full},
 	}
 }
@@ -100,7 +100,7 @@ func (l *log) open(agent string) {
 		agent = ""
 	}
 	l.agent, l.before, l.clock = agent, *l.out, transcript.Clock{Off: l.clock.Off}
-	l.begun, l.ended, l.call, l.asking, l.alias, l.step, l.text, l.turn, l.cancelled = time.Time{}, time.Time{}, -1, "", "", "", "", "", false
+	l.begun, l.ended, l.call, l.asking, l.alias, l.step, l.turn, l.cancelled = time.Time{}, time.Time{}, -1, "", "", "", "", false
 }
 
 // close ends the file: of a subagent of whose start nothing is known, it has its own.
@@ -108,7 +108,7 @@ func (l *log) close() {
 	if l.agent == "" {
 		l.last = l.ended
 	} else if l.subagent(l.agent) == nil && !l.begun.IsZero() {
-		l.start(hook.Subagent{ID: l.agent, Type: l.noted.Agents[l.agent].Labels.ProfileName, Start: l.begun, End: l.ended, Result: l.text})
+		l.start(hook.Subagent{ID: l.agent, Type: l.noted.Agents[l.agent].Labels.ProfileName, Start: l.begun, End: l.ended, Result: l.answer()})
 	}
 }
 
@@ -149,7 +149,7 @@ func (l *log) leave() {
 
 // add adds the next row.
 func (l *log) add(r *row) {
-	id := r.kind + " " + r.o.Text("uuid", "parentUuid", "toolCallId", "subagentId", "turnStep", "turnId") + string(r.o.Get("usage"))
+	id := r.kind + " " + r.o.Text("uuid", "parentUuid", "toolCallId", "subagentId", "turnStep", "turnId") + string(r.o.Get("usage", "input", "message"))
 	if strings.Contains(idle, " "+r.kind+" ") || l.out.Again(l.agent, id, r.at) {
 		return
 	}
@@ -180,7 +180,7 @@ func (l *log) add(r *row) {
 	case "agent.message.appended":
 		l.identify(r.o.Members("message").Members("meta"))
 	case "turn.cancel":
-		l.cancelled = r.o.Text("target") != "queued"
+		l.cancelled = l.cancelled || r.o.Text("target") != "queued"
 	case "turn.ended":
 		l.endTurn(r)
 	case "subagent.spawned":
@@ -212,15 +212,15 @@ func (l *log) fork() {
 	o.Agents, o.Ends, o.Compactions = o.Agents[:len(had.Agents)], o.Ends[:len(had.Ends)], o.Compactions[:len(had.Compactions)]
 	maps.DeleteFunc(l.asked, func(k callKey, _ hook.ToolResult) bool { return k.agent == l.agent })
 	delete(l.tasks, l.agent)
-	clear(l.turns)
-	l.undecided = l.undecided && l.agent != ""
-	l.copied = cmp.Or(l.copied, l.turn)
+	if l.agent == "" {
+		l.undecided, l.copied = false, cmp.Or(l.turn, l.copied)
+	}
 	l.open(cmp.Or(l.agent, lead))
 }
 
 // start adds a subagent that has been started.
 func (l *log) start(a hook.Subagent) {
-	l.started[a.ID], l.turns[a.ID] = len(l.out.Agents), append(l.turns[a.ID], a.Turn)
+	l.started[a.ID] = len(l.out.Agents)
 	l.out.Agents = append(l.out.Agents, a)
 }
 
@@ -235,11 +235,12 @@ func (l *log) subagent(id string) *hook.Subagent {
 // addPrompt adds what an agent was asked: of the lead agent, it begins a turn unless it was typed
 // within one.
 func (l *log) addPrompt(r *row) {
-	text := l.out.Texts.Keep(textOf(r.o.Get("input")))
+	text := l.out.Texts.Keep(kimi.Text(r.o.Get("input")))
 	if l.agent != "" {
 		l.tasks[l.agent] = append(l.tasks[l.agent], text)
-		if turns := l.turns[l.agent]; len(turns) > 0 {
-			l.turn, l.turns[l.agent] = turns[0], turns[1:]
+		later, _ := slices.BinarySearchFunc(l.out.Prompts, r.at, func(p hook.Prompt, at time.Time) int { return cmp.Or(p.At.Compare(at), -1) })
+		if later > 0 {
+			l.turn = l.out.Prompts[later-1].Turn
 		}
 		return
 	}
@@ -266,7 +267,7 @@ func (l *log) endTurn(r *row) {
 	end := hook.TurnEnd{Turn: l.turn, At: r.at, Kind: hook.KindRunError, Message: failure.Text("message"), ErrorType: failure.Text("name", "code")}
 	switch reason := r.o.Text("reason"); reason {
 	case "completed":
-		end.Kind, end.Result = hook.KindRunComplete, l.text
+		end.Kind, end.Result = hook.KindRunComplete, l.answer()
 	case "cancelled":
 		end.Kind, end.Message = hook.KindSessionEnd, "interrupted by the user"
 	default:
@@ -278,14 +279,11 @@ func (l *log) endTurn(r *row) {
 // addEvents adds the events of Kimi Code's hooks.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		e := hook.Event{Kind: hook.KindPrompt, Name: "TurnStarted", Turn: p.Turn, Key: claude.PromptKey(p.Turn, p.Text), Prompt: p.Text}
-		if p.Injected {
-			e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
-		}
+		e := hook.Event{Name: "TurnStarted", Turn: p.Turn, Key: claude.PromptKey(p.Turn, p.Text)}
 		if p.Queued {
-			e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
+			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
 		}
-		b.Add(p.At, e)
+		b.AddPrompt(&p, e)
 	}
 	b.AddTools(nil)
 	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Subagent, e *hook.Event) { e.Turn = a.Turn })

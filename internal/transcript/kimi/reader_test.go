@@ -4,7 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/transcripttest"
@@ -62,6 +65,116 @@ func TestRequestCountsOnce(t *testing.T) {
 		if c.Usage == nil || c.Usage.TotalInput() != 10 || c.End.Sub(c.Start).Milliseconds() != 100 || c.Error != "" {
 			t.Errorf("%s: %+v of %+v", name, c, c.Usage)
 		}
+	}
+}
+
+// A turn's messages are written at once when it has ended; the last is of the request that was
+// interrupted. That a prompt in the queue is cancelled, too, does not undo the interruption.
+func TestInterruptedRequestHasTheAnswersID(t *testing.T) {
+	const step = `{"type":"context.append_loop_event","event":{"type":"step.begin","uuid":"s%"},"time":179601645000%}
+{"type":"llm.request","kind":"loop","model":"m","time":179601645000%}
+{"type":"usage.record","usage":{"inputOther":5,"output":1},"time":179601645000%}
+{"type":"context.append_loop_event","event":{"type":"tool.call","stepUuid":"s%","toolCallId":"c%","name":"Bash","args":{}},"time":179601645000%}
+`
+	rows := `{"type":"turn.prompt","turnId":0,"origin":{"kind":"user"},"input":"go","time":1796016450000}` + "\n" + strings.ReplaceAll(step, "%", "1") +
+		`{"type":"context.append_loop_event","event":{"type":"step.end","uuid":"s1","messageId":"m1"},"time":1796016450001}
+{"type":"turn.steer","origin":{"kind":"user"},"input":"hurry","time":1796016450001}
+{"type":"turn.steer","origin":{"kind":"user"},"input":"up","time":1796016450001}
+` + strings.ReplaceAll(step, "%", "2") + `{"type":"turn.cancel","time":1796016450003}
+{"type":"turn.cancel","target":"queued","time":1796016450004}
+{"type":"context.append_loop_event","event":{"type":"tool.result","toolCallId":"c2","result":{"output":"Session closed","isError":true}},"time":1796016450004}
+{"type":"context.append_loop_event","event":{"type":"step.end","uuid":"s2","finishReason":"interrupted"},"time":1796016450003}
+{"type":"turn.ended","reason":"cancelled","time":1796016450003}
+{"type":"agent.message.appended","message":{"meta":{"messageId":"m1"}},"time":1796016450004}
+{"type":"agent.message.appended","message":{"meta":{"source":"tool"}},"time":1796016450004}
+{"type":"agent.message.appended","message":{"meta":{"messageId":"m2"}},"time":1796016450004}
+`
+	tr, err := readText(t, "s", map[string]string{lead: rows})
+	if err != nil || len(tr.Requests) != 2 || tr.Requests[0].ID != "m1" || tr.Requests[1].ID != "m2" {
+		t.Errorf("%+v, %v", tr.Requests, err)
+	}
+	if len(tr.Prompts) != 3 {
+		t.Errorf("prompts %+v", tr.Prompts)
+	}
+	i := slices.IndexFunc(tr.ToolResults, func(r hook.ToolResult) bool { return r.ID == "c2" })
+	if i < 0 || tr.ToolResults[i].Status != hook.ToolCancelled {
+		t.Errorf("results %+v", tr.ToolResults)
+	}
+}
+
+// A fork of a fork: its subagents belong to the turns that started them there.
+func TestForkOfAFork(t *testing.T) {
+	const (
+		turn    = `{"type":"turn.prompt","turnId":%,"origin":{"kind":"user"},"input":"go","time":17960164500%0}` + "\n"
+		spawned = `{"type":"subagent.spawned","subagentId":"agent-#","parentToolCallId":"c%","time":17960164500%1}` + "\n"
+		ended   = `{"type":"turn.ended","turnId":%,"reason":"completed","time":17960164500%9}` + "\n"
+		forked  = `{"type":"forked","time":17960164500%9}` + "\n"
+		request = `{"type":"llm.request","kind":"loop","model":"m","time":17960164500%2}
+{"type":"usage.record","usage":{"inputOther":5,"output":1},"time":17960164500%3}` + "\n"
+	)
+	in := func(n, agent string, rows ...string) string {
+		return strings.NewReplacer("%", n, "#", agent).Replace(strings.Join(rows, ""))
+	}
+	f := transcripttest.Finder(t)
+	dir := filepath.Join(f.Home, ".kimi-code", "sessions", "w")
+	for name, text := range map[string]string{
+		"a/agents/main": "{}\n", "b/agents/main": "{}\n",
+		"c/agents/main": in("1", "0", turn, spawned, ended, forked) + in("2", "", turn, ended, forked) +
+			in("3", "0", turn, spawned) + in("3", "1", spawned, ended),
+		"c/agents/agent-0": in("1", "", turn, request, forked) + in("2", "", forked) + in("3", "", turn, request),
+		"c/agents/agent-1": in("3", "", turn, request),
+	} {
+		transcripttest.Write(t, filepath.Join(dir, name, fileName), text)
+	}
+	transcripttest.Write(t, filepath.Join(dir, "c", stateName), `{"forkedFrom":"b"}`)
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "c", Full: true})
+	if err != nil || tr.Origin != "b" || tr.OriginTurn != "2" || tr.Inherited != 1 || len(tr.Agents) != 2 || len(tr.Requests) != 2 {
+		t.Fatalf("%+v, %v", tr, err)
+	}
+	for i, c := range tr.Requests {
+		if c.Turn != "3" || tr.Agents[i].Turn != "3" || tr.Agents[i].Task != "go" {
+			t.Errorf("request %+v of %+v, want turn 3", c, tr.Agents[i])
+		}
+	}
+}
+
+// A subagent that goes on in a later turn is read from there, and its earlier starts are not.
+func TestSubagentOfLaterTurns(t *testing.T) {
+	const (
+		asked   = `{"type":"turn.prompt","turnId":%,"origin":{"kind":"user"},"input":"go","time":17960%0000000}` + "\n"
+		spawned = `{"type":"subagent.spawned","subagentId":"agent-0","time":17960%#000200}` + "\n"
+		again   = `{"type":"turn.prompt","turnId":#,"origin":{"kind":"system_trigger","name":"subagent"},"input":"look","time":17960%#000100}
+{"type":"llm.request","kind":"loop","model":"m","time":17960%#000300}
+{"type":"usage.record","usage":{"inputOther":5,"output":1},"time":17960%#000400}` + "\n"
+		ended = `{"type":"turn.ended","turnId":%,"reason":"completed","time":17960%9000000}` + "\n"
+	)
+	in := func(turn, start, rows string) string {
+		return strings.NewReplacer("%", turn, "#", start).Replace(rows)
+	}
+	filler := strings.Repeat(`{"type":"token_counting.measured","time":17960%#000500}`+"\n", 100)
+	f := transcripttest.Finder(t)
+	dir := filepath.Join(f.Home, ".kimi-code/sessions/w/s/agents")
+	transcripttest.Write(t, filepath.Join(dir, lead, fileName), in("2", "1", asked+spawned)+in("2", "2", spawned+filler+ended)+in("3", "1", asked+spawned+ended))
+	transcripttest.Write(t, filepath.Join(dir, "agent-0", fileName), in("2", "1", again)+in("2", "2", again+filler)+in("3", "1", again))
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s", Since: time.UnixMilli(1796029000000)})
+	if err != nil || len(tr.Requests) != 1 || tr.Requests[0].Turn != "3" {
+		t.Errorf("%+v, %v", tr, err)
+	}
+}
+
+// A turn's answer is that of its last request, of which the end of a turn without hooks has all.
+func TestAnswerOfATurn(t *testing.T) {
+	const (
+		asked = `{"type":"turn.prompt","turnId":%,"origin":{"kind":"user"},"input":"go","time":179601645%000}
+{"type":"context.append_loop_event","event":{"type":"step.begin","uuid":"s%"},"time":179601645%001}
+{"type":"llm.request","kind":"loop","model":"m","time":179601645%002}` + "\n"
+		said  = `{"type":"context.append_loop_event","event":{"type":"content.part","uuid":"#","stepUuid":"s%","part":{"type":"text","text":"#"}},"time":179601645%003}` + "\n"
+		ended = `{"type":"turn.ended","turnId":%,"reason":"completed","time":179601645%009}` + "\n"
+	)
+	first := strings.ReplaceAll(asked+strings.ReplaceAll(said, "#", "one")+strings.ReplaceAll(said, "#", "two")+ended, "%", "1")
+	tr, err := readText(t, "s", map[string]string{lead: first + strings.ReplaceAll(asked+ended, "%", "2")})
+	if err != nil || len(tr.Ends) != 2 || tr.Ends[0].Result != "one\ntwo" || tr.Ends[1].Result != "" {
+		t.Errorf("%+v, %v", tr, err)
 	}
 }
 

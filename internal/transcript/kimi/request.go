@@ -3,7 +3,6 @@ package kimi
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
@@ -59,6 +58,14 @@ func (l *log) newest() *hook.Request {
 	return &l.out.Calls[l.call]
 }
 
+// answer is what the newest request gave, if it is of the turn.
+func (l *log) answer() string {
+	if c := l.newest(); c != nil && c.Turn == l.turn {
+		return c.Text
+	}
+	return ""
+}
+
 // count adds what a request took.
 func (l *log) count(c *hook.Request, u rawjson.Object, at time.Time) {
 	c.End = at
@@ -73,7 +80,6 @@ func (l *log) count(c *hook.Request, u rawjson.Object, at time.Time) {
 func (l *log) addPart(c *hook.Request, r *row) {
 	part := r.o.Members("part")
 	if text := part.Text("text"); text != "" {
-		l.text = l.out.Texts.Keep(text)
 		l.out.Texts.Drop(len(c.Text))
 		c.Text = l.out.Texts.Keep(hook.Lines(c.Text, text))
 	}
@@ -139,7 +145,7 @@ func (l *log) addResult(r *row) {
 	call := l.asked[key]
 	delete(l.asked, key)
 	call.ID, call.Agent, call.Turn, call.At, call.File, call.Row = key.id, l.agent, l.turn, r.at, l.out.File, l.out.Line
-	call.Input, call.Text = l.out.Texts.KeepJSON(call.Input), l.out.Texts.Keep(textOf(result.Get("output")))
+	call.Input, call.Text = l.out.Texts.KeepJSON(call.Input), l.out.Texts.Keep(kimi.Text(result.Get("output")))
 	took, _ := rawjson.Millis(result.Get("durationMs"))
 	switch {
 	case !result.Is("isError"):
@@ -152,21 +158,4 @@ func (l *log) addResult(r *row) {
 		call.Status = hook.ToolFailed
 	}
 	l.out.Results = append(l.out.Results, call)
-}
-
-// textOf is a text, or the texts of the parts of a message. A part without a text is named.
-func textOf(raw []byte) string {
-	if rawjson.IsString(raw) {
-		return rawjson.Unquote(raw)
-	}
-	var texts []string
-	rawjson.EachElement(raw, func(value []byte) {
-		part := rawjson.Members(value)
-		if text := part.Text("text"); text != "" {
-			texts = append(texts, text)
-		} else if kind, _, ok := strings.Cut(part.Text("type"), "_"); ok {
-			texts = append(texts, "["+kind+"]")
-		}
-	})
-	return strings.Join(texts, "\n")
 }
