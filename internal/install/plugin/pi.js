@@ -23,12 +23,13 @@ export default function (pi) {
 	// A message has a row when AGENT has called all handlers of its end.
 	const begin = (late) => {
 		if (!begun) return
-		const { message, ctx, at } = begun
-		const row = ctx.sessionManager.getBranch().findLast((r) => r.message === message || (r.type === "custom_message" && r.content === message.content))
+		const { message, ctx, at, rows } = begun
+		// Another extension may replace the message.
+		const row = ctx.sessionManager.getBranch().slice(rows).find((r) => (r.message?.role ?? r.type) === (message.role === "custom" ? "custom_message" : message.role))
 		if (!row && !late) return
 		begun = undefined
 		turn = row?.id ?? String(message.timestamp)
-		prompt(message, ctx, { at, messageId: turn })
+		prompt({ role: message.role, content: (row?.message ?? row ?? message).content }, ctx, { at, messageId: turn })
 	}
 	const prompt = (message, ctx, more) =>
 		send("message_end", ctx, { role: message.role, text: text(message.content, "\n"), model: model(ctx.model), ...more })
@@ -47,7 +48,7 @@ export default function (pi) {
 		} else if (message.role === "user" && turn) {
 			prompt(message, ctx, { queued: true, messageId: String(message.timestamp) })
 		} else if ((message.role === "user" || message.role === "custom") && !turn) {
-			begun = { message, ctx, at: Date.now() }
+			begun = { message, ctx, at: Date.now(), rows: ctx.sessionManager.getBranch().length }
 			setImmediate(() => {
 				try {
 					begin(false)
