@@ -59,10 +59,10 @@ export default function (pi) {
 	on("turn_end", ({ message, messageEntryId }, ctx) => send("turn_end", ctx, { messageEntryId, message: { ...message, content: undefined } }))
 	on("tool_execution_start", ({ type, ...call }, ctx) => {
 		args.set(call.toolCallId, call.args)
-		send(type, ctx, call)
+		send(type, ctx, { ...call, asked: last?.timestamp })
 	})
 	on("tool_execution_end", ({ type, result, ...call }, ctx) => {
-		send(type, ctx, { ...call, args: args.get(call.toolCallId), text: text(result?.content, "\n") })
+		send(type, ctx, { ...call, asked: last?.timestamp, args: args.get(call.toolCallId), text: text(result?.content, "\n") })
 		args.delete(call.toolCallId)
 	})
 	on("session_compact", ({ type, reason }, ctx) => send(type, ctx, { reason }))
