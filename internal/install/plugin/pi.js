@@ -80,8 +80,11 @@ export default function (pi) {
 	on("agent_settled", ({ type, aborted }, ctx) => {
 		if (!turn && !last) return
 		const outcome = aborted ? "aborted" : last?.stopReason
-		send(type, ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
-		turn = last = undefined
+		try {
+			send(type, ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
+		} finally {
+			turn = last = undefined
+		}
 	})
 	on("session_shutdown", ({ type, reason }, ctx) => {
 		send(type, ctx, { reason })

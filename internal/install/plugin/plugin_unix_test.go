@@ -131,7 +131,8 @@ func TestExtensionWaitsForTheRow(t *testing.T) {
 }
 
 // TestExtensionFindsTheRow gives prompts that another extension replaces before their row is
-// written, and a message of an extension's that comes again and has its row late.
+// written, a message of an extension's that comes again and has its row late, and one after a
+// task whose end could not be handed on.
 func TestExtensionFindsTheRow(t *testing.T) {
 	const at = `"session":"s","file":"/s.jsonl","event":{`
 	custom := `{"ts":2,"name":"message_end",` + at + `"message":{"role":"custom","content":"build failed","timestamp":%d}}`
@@ -141,7 +142,8 @@ func TestExtensionFindsTheRow(t *testing.T) {
 		`{"ts":1,"name":"session_start",` + at + `"reason":"startup"}}`,
 		`{"ts":2,"name":"message_end",` + at + `"message":{"role":"user","content":"my secret","timestamp":7}},"row":"r1","written":{"role":"user","content":"[redacted]","timestamp":7}}`, settled,
 		fmt.Sprintf(custom, 8) + `,"row":"r2"}`, settled,
-		fmt.Sprintf(custom, 9) + `}`, settled,
+		fmt.Sprintf(custom, 9) + `}`, `{"ts":5,"name":"agent_settled","session":null,"event":{"type":"agent_settled"}}`,
+		fmt.Sprintf(custom, 10) + `,"row":"r4"}`, settled,
 		`{"ts":8,"name":"session_shutdown",` + at + `"type":"session_shutdown","reason":"quit"}}`,
 	}, "\n"), 0o600)
 	var got []string
@@ -154,7 +156,7 @@ func TestExtensionFindsTheRow(t *testing.T) {
 			got = append(got, o.Turn+" "+o.Text)
 		}
 	}
-	if diff := cmp.Diff([]string{"r1 [redacted]", "r2 build failed", "9 build failed"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"r1 [redacted]", "r2 build failed", "9 build failed", "r4 build failed"}, got); diff != "" {
 		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
 }
