@@ -81,8 +81,10 @@ type log struct {
 	end  *hook.TurnEnd
 	// custom is a message of an extension, which begins a turn if the model answers it.
 	custom *hook.Prompt
-	// asked are the calls without a result, by their ids.
+	// asked are the calls without a result, by their ids. cut reports that one since the newest
+	// answer was broken off.
 	asked map[string]hook.ToolResult
+	cut   bool
 	// model and provider are what was chosen, or was asked last.
 	model, provider string
 	clock           transcript.Clock
@@ -189,7 +191,7 @@ func (l *log) begin(p *hook.Prompt) {
 	if !p.Queued {
 		l.flush()
 		l.leave()
-		l.turn = p.Turn
+		l.turn, l.cut = p.Turn, false
 	}
 	l.end, l.custom = nil, nil
 	p.Text = l.out.Texts.Keep(p.Text)
@@ -242,10 +244,10 @@ func (l *log) addAnswer(r *row) {
 		}
 	}
 	// One that was aborted before it was sent is none.
-	if kind != hook.KindRunCancel || len(parts) > 0 || c.Usage != nil || !timed || took > 0 {
+	if unsent := l.cut || timed && took == 0; kind != hook.KindRunCancel || len(parts) > 0 || c.Usage != nil || !unsent {
 		l.out.Calls = append(l.out.Calls, c)
 	}
-	l.end, l.custom, l.worked = nil, nil, r.at
+	l.end, l.custom, l.worked, l.cut = nil, nil, r.at, false
 	if len(c.ToolCallIDs) > 0 {
 		return
 	}
@@ -304,7 +306,7 @@ func (l *log) addResult(r *row) {
 	}
 	res.Input, res.Text = l.out.Texts.KeepJSON(res.Input), l.out.Texts.Keep(text)
 	l.out.Results = append(l.out.Results, res)
-	l.worked = r.at
+	l.worked, l.cut = r.at, l.cut || res.Status == hook.ToolCancelled
 	nested, _ := m.Members("nestedCalls").Elements("calls")
 	for _, raw := range nested {
 		o := rawjson.Members(raw)

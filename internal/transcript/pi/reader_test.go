@@ -150,6 +150,20 @@ func TestAbortedAnswers(t *testing.T) {
 	}
 }
 
+// Pi asks the model once more after calls that the user has broken off, and sends nothing,
+// however long that takes.
+func TestAnAnswerAfterAbortedCalls(t *testing.T) {
+	for text, want := range map[string]int{"Command aborted": 1, "Operation aborted": 1, "exit 1": 2} {
+		tr := readText(t, true, message("u1", "user", `,"content":"go"`),
+			message("a1", "assistant", `,"stopReason":"toolUse","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{}},{"type":"toolCall","id":"c2","name":"bash","arguments":{}}]`),
+			message("r1", "toolResult", `,"toolCallId":"c1","isError":true,"content":"`+text+`"`), message("r2", "toolResult", `,"toolCallId":"c2","isError":false,"content":"fine"`),
+			message("a2", "assistant", `,"content":[],"stopReason":"aborted","durationMs":3,"usage":{"input":0}`))
+		if len(tr.Requests) != want || len(tr.Ends) != 1 {
+			t.Errorf("%s: requests %+v, ends %+v, want %d and one", text, tr.Requests, tr.Ends, want)
+		}
+	}
+}
+
 // A prompt that was typed while the agent worked joins its turn. A row of the system's before
 // a prompt, which is written later than that was typed, changes nothing.
 func TestQueuedPrompts(t *testing.T) {

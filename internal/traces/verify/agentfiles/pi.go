@@ -55,6 +55,8 @@ type piFile struct {
 	born, done time.Time
 	// custom is the time of an extension's message, zero without one.
 	custom time.Time
+	// cut reports that a call since the newest answer was broken off.
+	cut bool
 }
 
 func openPi(r *file) func([]byte) {
@@ -129,6 +131,7 @@ func (c *piFile) asks(row *piRow) {
 		c.r.says(false, false)
 		return
 	}
+	c.cut = false
 	c.r.prompt(1, key, text)
 }
 
@@ -145,7 +148,8 @@ func (c *piFile) answers(row *piRow) {
 	c.custom, c.done = time.Time{}, c.r.at
 	parts := value[[]struct{ Type, ID, Name string }](m.Content)
 	failed, aborted := m.StopReason == "error", m.StopReason == "aborted"
-	unsent := aborted && len(parts) == 0 && m.Usage.none() && m.DurationMs != nil && *m.DurationMs == 0
+	unsent := aborted && len(parts) == 0 && m.Usage.none() && (c.cut || m.DurationMs != nil && *m.DurationMs == 0)
+	c.cut = false
 	if m.Usage != nil && !unsent || failed {
 		q := m.Usage.request()
 		q.Failed = failed || aborted
@@ -176,6 +180,7 @@ func (c *piFile) results(row *piRow) {
 		c.r.result(m.ToolCallID, OK)
 	case strings.HasSuffix(text, " aborted"):
 		c.r.result(m.ToolCallID, Bad)
+		c.cut = true
 	case m.DurationMs != nil || strings.HasSuffix(text, " not found") || strings.Contains(text, " was not executed: ") || strings.HasPrefix(text, "Validation failed"):
 		c.r.result(m.ToolCallID, Failed)
 	default:
