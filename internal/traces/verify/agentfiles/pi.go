@@ -81,8 +81,8 @@ func openPi(r *file) func([]byte) {
 		}
 		r.at = timeOf(row.Timestamp)
 		r.copied = !c.born.IsZero() && !r.at.After(c.born)
-		if c.born.IsZero() || !r.copied {
-			c.born = time.Time{} // what follows is the fork's own
+		if !c.born.IsZero() && !r.copied { // what follows is the fork's own
+			c.born, c.done, c.custom, r.turn = time.Time{}, time.Time{}, time.Time{}, &r.first
 		}
 		c.take(row, line)
 	})
@@ -112,6 +112,7 @@ func (c *piFile) take(row *piRow, line []byte) {
 		if c.r.turn.Answered || c.r.turn.Cut { // the turn's that has ended
 			c.r.at = c.r.turn.Last
 		}
+		c.r.within()
 		c.r.request(1, row.ID, cmp.Or(row.Model, c.model), row.Usage.request())
 	}
 }
@@ -145,6 +146,7 @@ func (c *piFile) answers(row *piRow) {
 		c.r.begin("")
 		c.r.at = answered
 	}
+	c.r.within()
 	c.custom, c.done = time.Time{}, c.r.at
 	parts := value[[]struct{ Type, ID, Name string }](m.Content)
 	failed, aborted := m.StopReason == "error", m.StopReason == "aborted"
@@ -153,7 +155,11 @@ func (c *piFile) answers(row *piRow) {
 	if m.Usage != nil && !unsent || failed {
 		q := m.Usage.request()
 		q.Failed = failed || aborted
-		c.r.request(1, cmp.Or(m.ResponseID, row.ID), c.model, q)
+		id := cmp.Or(m.ResponseID, row.ID)
+		if c.r.of().Requests[id] != nil {
+			id, q.Given = row.ID, id
+		}
+		c.r.request(1, id, c.model, q)
 	}
 	called := false
 	for _, p := range parts {
