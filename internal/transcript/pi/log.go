@@ -124,6 +124,9 @@ func (l *log) add(r *row) {
 			l.base = row{id: r.id, at: r.at}
 		case r.kind == roleAssistant:
 			l.inherited++
+			l.asks(r)
+		case r.kind == kindModel:
+			l.chooses(r)
 		}
 		return
 	}
@@ -139,7 +142,7 @@ func (l *log) add(r *row) {
 	case roleResult:
 		l.addResult(r)
 	case kindModel:
-		l.provider, l.model = r.o.Text("provider"), r.o.Text("modelId")
+		l.chooses(r)
 	case kindCustomMessage:
 		l.custom = &hook.Prompt{At: r.at, Text: words(r.o.Get("content"), "text", "\n"), Turn: r.id, Injected: true}
 	case kindUsage, kindBranchSummary:
@@ -156,6 +159,13 @@ func (l *log) add(r *row) {
 		l.last = r.at
 	}
 	l.out.Shrink()
+}
+
+// chooses and asks note the model that the user chose, or that was asked.
+func (l *log) chooses(r *row) { l.provider, l.model = r.o.Text("provider"), r.o.Text("modelId") }
+
+func (l *log) asks(r *row) {
+	l.provider, l.model = cmp.Or(r.message.Text("provider"), l.provider), cmp.Or(r.message.Text("model"), l.model)
 }
 
 // words joins the parts of a message that have a kind of text.
@@ -212,7 +222,7 @@ func (l *log) addAnswer(r *row) {
 		l.begin(l.custom)
 	}
 	m := r.message
-	l.provider, l.model = cmp.Or(m.Text("provider"), l.provider), cmp.Or(m.Text("model"), l.model)
+	l.asks(r)
 	content := m.Get("content")
 	text := words(content, "text", "")
 	kind, class := pi.End(m.Text("stopReason"))

@@ -98,6 +98,20 @@ func TestACopyCountsOnce(t *testing.T) {
 	}
 }
 
+// A fork has the model that the session had from which it was forked.
+func TestTheModelOfAFork(t *testing.T) {
+	f := transcripttest.Finder(t)
+	rows := strings.NewReplacer("%s", "2026-06-10T09:00:00Z").Replace(message("u1", "user", `,"content":"go"`) + "\n" + answer("a1", "stop", `,"provider":"p","model":"m"`) + "\n")
+	head := `{"type":"session","id":"s1","timestamp":"2026-06-10T09:00:00Z"}` + "\n"
+	transcripttest.Write(t, filepath.Join(f.Home, place("s1")), head+rows)
+	transcripttest.Write(t, filepath.Join(f.Home, place("s2")), strings.Replace(head, `s1","timestamp":"2026-06-10T09:00`, `s2","parentSession":"/x/`+filepath.Base(place("s1"))+`","timestamp":"2026-06-10T09:01`, 1)+
+		rows+`{"type":"compaction","id":"c1","timestamp":"2026-06-10T09:02:00Z","usage":{"input":7,"output":1}}`+"\n")
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s2", Full: true})
+	if err != nil || len(tr.Requests) != 1 || tr.Requests[0].Provider != "p" || tr.Requests[0].Model != "m" || tr.Inherited != 1 {
+		t.Errorf("%+v, %v; want the compaction by the model of the first session", tr, err)
+	}
+}
+
 // Requests that are no message cost money: they are the turn's before them. Of those that no hook
 // reports only an import counts them there.
 func TestRequestsBetweenTurns(t *testing.T) {
