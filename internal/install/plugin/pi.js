@@ -4,7 +4,7 @@
 export default function (pi) {
 	let program
 	let turn // the row of the message that began the task; empty between tasks
-	let begun // that message, until its row is written
+	let said // a prompt, until its row is written
 	let last // the task's last message of the model
 	const args = new Map() // of calls that run, by id
 	let version
@@ -21,22 +21,22 @@ export default function (pi) {
 		}))
 	}
 	// A message has a row when AGENT has called all handlers of its end.
-	const begin = (late) => {
-		if (!begun) return
-		const { message, ctx, at, rows } = begun
+	const prompt = (late) => {
+		if (!said) return
+		const { message, role, id, ctx, at, rows } = said
 		// Another extension may replace the message.
-		const row = ctx.sessionManager.getBranch().slice(rows).find((r) => (r.message?.role ?? r.type) === (message.role === "custom" ? "custom_message" : message.role))
+		const row = ctx.sessionManager.getBranch().slice(rows).find((r) => (r.message?.role ?? r.type) === (role === "custom" ? "custom_message" : role))
 		if (!row && !late) return
-		begun = undefined
-		turn = row?.id ?? String(message.timestamp)
-		prompt({ role: message.role, content: (row?.message ?? row ?? message).content }, ctx, { at, messageId: turn })
+		said = undefined
+		const queued = turn ? true : undefined
+		turn ??= row?.id ?? id
+		const { content } = row?.message ?? row ?? message
+		send("message_end", ctx, { role, text: text(content, "\n"), model: model(ctx.model), at, queued, messageId: queued ? id : turn })
 	}
-	const prompt = (message, ctx, more) =>
-		send("message_end", ctx, { role: message.role, text: text(message.content, "\n"), model: model(ctx.model), ...more })
 	const on = (name, take) =>
 		pi.on(name, (event, ctx) => {
 			try {
-				begin(true)
+				prompt(true)
 				return take(event, ctx)
 			} catch {}
 		})
@@ -45,13 +45,11 @@ export default function (pi) {
 	on("message_end", ({ message }, ctx) => {
 		if (message.role === "assistant") {
 			last = message
-		} else if (message.role === "user" && turn) {
-			prompt(message, ctx, { queued: true, messageId: String(message.timestamp) })
-		} else if ((message.role === "user" || message.role === "custom") && !turn) {
-			begun = { message, ctx, at: Date.now(), rows: ctx.sessionManager.getBranch().length }
+		} else if (message.role === "user" || (message.role === "custom" && !turn)) {
+			said = { message, role: message.role, id: String(message.timestamp), ctx, at: Date.now(), rows: ctx.sessionManager.getBranch().length }
 			setImmediate(() => {
 				try {
-					begin(false)
+					prompt(false)
 				} catch {}
 			})
 		}

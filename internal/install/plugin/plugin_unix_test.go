@@ -140,7 +140,8 @@ func TestExtensionFindsTheRow(t *testing.T) {
 	events := filepath.Join(t.TempDir(), "rows")
 	write(t, events, strings.Join([]string{
 		`{"ts":1,"name":"session_start",` + at + `"reason":"startup"}}`,
-		`{"ts":2,"name":"message_end",` + at + `"message":{"role":"user","content":"my secret","timestamp":7}},"row":"r1","written":{"role":"user","content":"[redacted]","timestamp":7}}`, settled,
+		`{"ts":2,"name":"message_end",` + at + `"message":{"role":"user","content":"my secret","timestamp":7}},"row":"r1","written":{"role":"user","content":"[redacted]","timestamp":7}}`,
+		`{"ts":3,"name":"message_end",` + at + `"message":{"role":"user","content":"my other","timestamp":8}},"row":"q1","written":{"role":"user","content":"[redacted] too","timestamp":8}}`, settled,
 		fmt.Sprintf(custom, 8) + `,"row":"r2"}`, settled,
 		fmt.Sprintf(custom, 9) + `}`, `{"ts":5,"name":"agent_settled","session":null,"event":{"type":"agent_settled"}}`,
 		fmt.Sprintf(custom, 10) + `,"row":"r4"}`, settled,
@@ -156,7 +157,7 @@ func TestExtensionFindsTheRow(t *testing.T) {
 			got = append(got, o.Turn+" "+o.Text)
 		}
 	}
-	if diff := cmp.Diff([]string{"r1 [redacted]", "r2 build failed", "9 build failed", "r4 build failed"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"r1 [redacted]", "r1 [redacted] too", "r2 build failed", "9 build failed", "r4 build failed"}, got); diff != "" {
 		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
 }
