@@ -133,6 +133,8 @@ func body(o rawjson.Object, ev *hook.Event) {
 	case modelSelect:
 		ev.Provider, ev.Model = model.Text("provider"), model.Text("id")
 		ev.Message = "model: " + ev.Model
+	case sessionCompact:
+		key("compact", o.Text("messageId"))
 	case promptStart:
 		ev.Message = cmp.Or(o.Text("title"), o.Text("kind"))
 		mark("hookspan.notification.waiting_for_user_input", true)

@@ -75,7 +75,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 		called("an extension says no", ""):                                  failed(hook.ToolDenied, "an extension says no"),
 		called("Tool bash not found", ""):                                   failed(hook.ToolFailed, "Tool bash not found"),
 		called("Operation aborted", ""):                                     failed(hook.ToolCancelled, "Operation aborted"),
-		`"type":"session_compact","reason":"threshold"`:                     {Kind: hook.KindCompact},
+		`"type":"session_compact","reason":"threshold","messageId":"p1"`:    {Kind: hook.KindCompact, Key: "compact/p1"},
 		`"type":"model_select","model":{"provider":"p","id":"m"}`:           {Kind: hook.KindNote, Provider: "p", Model: "m", Message: "model: m"},
 		`"type":"session_tree"`:                                             {Kind: hook.KindNote},
 		`"type":"ui_prompt_end"`:                                            {Kind: hook.KindNote},

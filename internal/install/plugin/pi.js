@@ -63,7 +63,7 @@ export default function (pi) {
 		send(type, ctx, { ...call, asked: last?.timestamp, args: args.get(call.toolCallId), text: text(result?.content, "\n") })
 		args.delete(call.toolCallId)
 	})
-	on("session_compact", ({ type, reason }, ctx) => send(type, ctx, { reason }))
+	on("session_compact", ({ type, reason, compactionEntry }, ctx) => send(type, ctx, { reason, messageId: compactionEntry?.id }))
 	on("session_tree", ({ type, summaryEntry }, ctx) => {
 		if (summaryEntry) send(type, ctx) // it cost a request
 	})
