@@ -169,6 +169,7 @@ func (c *piFile) answers(row *piRow) {
 			called = true
 		}
 	}
+	c.r.turn.Unclear = false
 	if aborted {
 		c.r.interrupt()
 		return
@@ -201,5 +202,5 @@ func (c *piFile) results(row *piRow) {
 	if !m.Usage.none() {
 		c.r.request(1, row.ID+"/tool", "", m.Usage.request())
 	}
-	c.done = c.r.at
+	c.done, c.r.turn.Unclear = c.r.at, true // the tool may end the turn
 }
