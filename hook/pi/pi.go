@@ -46,7 +46,7 @@ var kinds = map[string]hook.Kind{
 
 // repeatWithin is how far apart two extensions of hookspan's, the user's and a project's, hand
 // on one event. A model may number its calls anew in each answer, so that the input of a call
-// counts, too.
+// counts, too, and when the answer was asked for.
 const repeatWithin = time.Second
 
 func kindOf(o rawjson.Object, name string) hook.Kind {
@@ -123,7 +123,7 @@ func body(o rawjson.Object, ev *hook.Event) {
 		key("prompt", o.Text("messageId"))
 	case toolStart, toolEnd:
 		ev.Tool = tool(o, ev)
-		key(ev.Name, ev.Tool.ID+"/"+ev.Tool.Input)
+		key(ev.Name, ev.Tool.ID+"/"+ev.Tool.Input+string(o.Get("asked")))
 		ev.KeyWithin = repeatWithin
 	case turnEnd:
 		ev.Request = request(o.Members("message"), o.Text("messageEntryId"))
@@ -133,6 +133,8 @@ func body(o rawjson.Object, ev *hook.Event) {
 	case modelSelect:
 		ev.Provider, ev.Model = model.Text("provider"), model.Text("id")
 		ev.Message = "model: " + ev.Model
+	case sessionCompact:
+		key("compact", o.Text("messageId"))
 	case promptStart:
 		ev.Message = cmp.Or(o.Text("title"), o.Text("kind"))
 		mark("hookspan.notification.waiting_for_user_input", true)

@@ -63,6 +63,10 @@ func TestWhatAnEventMeans(t *testing.T) {
 			Kind: hook.KindToolStart, Key: `tool_execution_start/c1/{"a":2,"b":1}`, KeyWithin: repeatWithin,
 			Tool: &hook.Tool{ID: "c1", Name: "bash", Input: `{"a":2,"b":1}`, Duration: hook.UnknownDuration},
 		},
+		`"type":"tool_execution_start","args":{"a":2},"asked":5000,` + call: {
+			Kind: hook.KindToolStart, Key: `tool_execution_start/c1/{"a":2}5000`, KeyWithin: repeatWithin,
+			Tool: &hook.Tool{ID: "c1", Name: "bash", Input: `{"a":2}`, Duration: hook.UnknownDuration},
+		},
 		`"type":"tool_execution_end","isError":false,"durationMs":0,"text":"fine",` + call: {
 			Kind: hook.KindToolEnd, Key: "tool_execution_end/c1/", KeyWithin: repeatWithin,
 			Tool: &hook.Tool{ID: "c1", Name: "bash", Output: "fine", Started: at, Ended: at},
@@ -71,7 +75,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 		called("an extension says no", ""):                                  failed(hook.ToolDenied, "an extension says no"),
 		called("Tool bash not found", ""):                                   failed(hook.ToolFailed, "Tool bash not found"),
 		called("Operation aborted", ""):                                     failed(hook.ToolCancelled, "Operation aborted"),
-		`"type":"session_compact","reason":"threshold"`:                     {Kind: hook.KindCompact},
+		`"type":"session_compact","reason":"threshold","messageId":"p1"`:    {Kind: hook.KindCompact, Key: "compact/p1"},
 		`"type":"model_select","model":{"provider":"p","id":"m"}`:           {Kind: hook.KindNote, Provider: "p", Model: "m", Message: "model: m"},
 		`"type":"session_tree"`:                                             {Kind: hook.KindNote},
 		`"type":"ui_prompt_end"`:                                            {Kind: hook.KindNote},

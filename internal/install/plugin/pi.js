@@ -4,7 +4,7 @@
 export default function (pi) {
 	let program
 	let turn // the row of the message that began the task; empty between tasks
-	let begun // that message, until its row is written
+	let said // a prompt, until its row is written
 	let last // the task's last message of the model
 	const args = new Map() // of calls that run, by id
 	let version
@@ -21,21 +21,22 @@ export default function (pi) {
 		}))
 	}
 	// A message has a row when AGENT has called all handlers of its end.
-	const begin = (late) => {
-		if (!begun) return
-		const { message, ctx, at } = begun
-		const row = ctx.sessionManager.getBranch().findLast((r) => r.message === message || (r.type === "custom_message" && r.content === message.content))
+	const prompt = (late) => {
+		if (!said) return
+		const { message, role, id, ctx, at, rows } = said
+		// Another extension may replace the message.
+		const row = ctx.sessionManager.getBranch().slice(rows).find((r) => (r.message?.role ?? r.type) === (role === "custom" ? "custom_message" : role))
 		if (!row && !late) return
-		begun = undefined
-		turn = row?.id ?? String(message.timestamp)
-		prompt(message, ctx, { at, messageId: turn })
+		said = undefined
+		const queued = turn ? true : undefined
+		turn ??= row?.id ?? id
+		const { content } = row?.message ?? row ?? message
+		send("message_end", ctx, { role, text: text(content, "\n"), model: model(ctx.model), at, queued, messageId: queued ? id : turn })
 	}
-	const prompt = (message, ctx, more) =>
-		send("message_end", ctx, { role: message.role, text: text(message.content, "\n"), model: model(ctx.model), ...more })
 	const on = (name, take) =>
 		pi.on(name, (event, ctx) => {
 			try {
-				begin(true)
+				prompt(true)
 				return take(event, ctx)
 			} catch {}
 		})
@@ -44,13 +45,11 @@ export default function (pi) {
 	on("message_end", ({ message }, ctx) => {
 		if (message.role === "assistant") {
 			last = message
-		} else if (message.role === "user" && turn) {
-			prompt(message, ctx, { queued: true, messageId: String(message.timestamp) })
-		} else if ((message.role === "user" || message.role === "custom") && !turn) {
-			begun = { message, ctx, at: Date.now() }
+		} else if (message.role === "user" || (message.role === "custom" && !turn)) {
+			said = { message, role: message.role, id: String(message.timestamp), ctx, at: Date.now(), rows: ctx.sessionManager.getBranch().length }
 			setImmediate(() => {
 				try {
-					begin(false)
+					prompt(false)
 				} catch {}
 			})
 		}
@@ -58,13 +57,13 @@ export default function (pi) {
 	on("turn_end", ({ message, messageEntryId }, ctx) => send("turn_end", ctx, { messageEntryId, message: { ...message, content: undefined } }))
 	on("tool_execution_start", ({ type, ...call }, ctx) => {
 		args.set(call.toolCallId, call.args)
-		send(type, ctx, call)
+		send(type, ctx, { ...call, asked: last?.timestamp })
 	})
 	on("tool_execution_end", ({ type, result, ...call }, ctx) => {
-		send(type, ctx, { ...call, args: args.get(call.toolCallId), text: text(result?.content, "\n") })
+		send(type, ctx, { ...call, asked: last?.timestamp, args: args.get(call.toolCallId), text: text(result?.content, "\n") })
 		args.delete(call.toolCallId)
 	})
-	on("session_compact", ({ type, reason }, ctx) => send(type, ctx, { reason }))
+	on("session_compact", ({ type, reason, compactionEntry }, ctx) => send(type, ctx, { reason, messageId: compactionEntry?.id }))
 	on("session_tree", ({ type, summaryEntry }, ctx) => {
 		if (summaryEntry) send(type, ctx) // it cost a request
 	})
@@ -79,8 +78,11 @@ export default function (pi) {
 	on("agent_settled", ({ type, aborted }, ctx) => {
 		if (!turn && !last) return
 		const outcome = aborted ? "aborted" : last?.stopReason
-		send(type, ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
-		turn = last = undefined
+		try {
+			send(type, ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
+		} finally {
+			turn = last = undefined
+		}
 	})
 	on("session_shutdown", ({ type, reason }, ctx) => {
 		send(type, ctx, { reason })

@@ -5,6 +5,7 @@ package plugin
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,6 +127,38 @@ func TestExtensionWaitsForTheRow(t *testing.T) {
 	want := []string{"session_start", "message_end 7 go", "tool_execution_start 7", "ui_prompt_start 7", "agent_settled 7  aborted", "session_shutdown"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines of a task without a row, and of what comes after it (-want +got):\n%s", diff)
+	}
+}
+
+// TestExtensionFindsTheRow gives prompts that another extension replaces before their row is
+// written, a message of an extension's that comes again and has its row late, and one after a
+// task whose end could not be handed on.
+func TestExtensionFindsTheRow(t *testing.T) {
+	const at = `"session":"s","file":"/s.jsonl","event":{`
+	custom := `{"ts":2,"name":"message_end",` + at + `"message":{"role":"custom","content":"build failed","timestamp":%d}}`
+	settled := `{"ts":5,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":true}}`
+	events := filepath.Join(t.TempDir(), "rows")
+	write(t, events, strings.Join([]string{
+		`{"ts":1,"name":"session_start",` + at + `"reason":"startup"}}`,
+		`{"ts":2,"name":"message_end",` + at + `"message":{"role":"user","content":"my secret","timestamp":7}},"row":"r1","written":{"role":"user","content":"[redacted]","timestamp":7}}`,
+		`{"ts":3,"name":"message_end",` + at + `"message":{"role":"user","content":"my other","timestamp":8}},"row":"q1","written":{"role":"user","content":"[redacted] too","timestamp":8}}`, settled,
+		fmt.Sprintf(custom, 8) + `,"row":"r2"}`, settled,
+		fmt.Sprintf(custom, 9) + `}`, `{"ts":5,"name":"agent_settled","session":null,"event":{"type":"agent_settled"}}`,
+		fmt.Sprintf(custom, 10) + `,"row":"r4"}`, settled,
+		`{"ts":8,"name":"session_shutdown",` + at + `"type":"session_shutdown","reason":"quit"}}`,
+	}, "\n"), 0o600)
+	var got []string
+	for line := range bytes.Lines(feed(t, pi, keeps, events)) {
+		var o struct{ Type, Turn, Text string }
+		if err := json.Unmarshal(line, &o); err != nil {
+			t.Fatal(err)
+		}
+		if o.Type == "message_end" {
+			got = append(got, o.Turn+" "+o.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"r1 [redacted]", "r1 [redacted] too", "r2 build failed", "9 build failed", "r4 build failed"}, got); diff != "" {
+		t.Errorf("prompts (-want +got):\n%s", diff)
 	}
 }
 

@@ -197,6 +197,17 @@ func pair[Q, F any](ours []Q, idOf func(*Q) string, files map[string]F) (byID ma
 // compareRequests compares requests by their ids and, those that have none, by their tokens.
 func (c *comparison) compareRequests() {
 	byID, nameless, lost := pair(c.requests, func(q *request) string { return q.id }, c.files.Requests)
+	lost = slices.DeleteFunc(lost, func(id string) bool {
+		f := c.files.Requests[id]
+		ours := byID[f.Given]
+		if len(ours) < 2 {
+			return false
+		}
+		i := max(0, slices.IndexFunc(ours, func(q *request) bool { return same(q.usage, usageOf(f), f.Bare) }))
+		c.compareRequest(id, ours[i:i+1], f)
+		byID[f.Given] = slices.Delete(ours, i, i+1)
+		return true
+	})
 	for id, ours := range byID {
 		c.compareRequest(id, ours, c.files.Requests[id])
 	}

@@ -81,8 +81,10 @@ type log struct {
 	end  *hook.TurnEnd
 	// custom is a message of an extension, which begins a turn if the model answers it.
 	custom *hook.Prompt
-	// asked are the calls without a result, by their ids.
+	// asked are the calls without a result, by their ids. cut reports that one since the newest
+	// answer was broken off.
 	asked map[string]hook.ToolResult
+	cut   bool
 	// model and provider are what was chosen, or was asked last.
 	model, provider string
 	clock           transcript.Clock
@@ -122,6 +124,9 @@ func (l *log) add(r *row) {
 			l.base = row{id: r.id, at: r.at}
 		case r.kind == roleAssistant:
 			l.inherited++
+			l.asks(r)
+		case r.kind == kindModel:
+			l.chooses(r)
 		}
 		return
 	}
@@ -137,7 +142,7 @@ func (l *log) add(r *row) {
 	case roleResult:
 		l.addResult(r)
 	case kindModel:
-		l.provider, l.model = r.o.Text("provider"), r.o.Text("modelId")
+		l.chooses(r)
 	case kindCustomMessage:
 		l.custom = &hook.Prompt{At: r.at, Text: words(r.o.Get("content"), "text", "\n"), Turn: r.id, Injected: true}
 	case kindUsage, kindBranchSummary:
@@ -154,6 +159,13 @@ func (l *log) add(r *row) {
 		l.last = r.at
 	}
 	l.out.Shrink()
+}
+
+// chooses and asks note the model that the user chose, or that was asked.
+func (l *log) chooses(r *row) { l.provider, l.model = r.o.Text("provider"), r.o.Text("modelId") }
+
+func (l *log) asks(r *row) {
+	l.provider, l.model = cmp.Or(r.message.Text("provider"), l.provider), cmp.Or(r.message.Text("model"), l.model)
 }
 
 // words joins the parts of a message that have a kind of text.
@@ -189,7 +201,7 @@ func (l *log) begin(p *hook.Prompt) {
 	if !p.Queued {
 		l.flush()
 		l.leave()
-		l.turn = p.Turn
+		l.turn, l.cut = p.Turn, false
 	}
 	l.end, l.custom = nil, nil
 	p.Text = l.out.Texts.Keep(p.Text)
@@ -210,7 +222,7 @@ func (l *log) addAnswer(r *row) {
 		l.begin(l.custom)
 	}
 	m := r.message
-	l.provider, l.model = cmp.Or(m.Text("provider"), l.provider), cmp.Or(m.Text("model"), l.model)
+	l.asks(r)
 	content := m.Get("content")
 	text := words(content, "text", "")
 	kind, class := pi.End(m.Text("stopReason"))
@@ -242,10 +254,10 @@ func (l *log) addAnswer(r *row) {
 		}
 	}
 	// One that was aborted before it was sent is none.
-	if kind != hook.KindRunCancel || len(parts) > 0 || c.Usage != nil || !timed || took > 0 {
+	if unsent := l.cut || timed && took == 0; kind != hook.KindRunCancel || len(parts) > 0 || c.Usage != nil || !unsent {
 		l.out.Calls = append(l.out.Calls, c)
 	}
-	l.end, l.custom, l.worked = nil, nil, r.at
+	l.end, l.custom, l.worked, l.cut = nil, nil, r.at, false
 	if len(c.ToolCallIDs) > 0 {
 		return
 	}
@@ -304,7 +316,7 @@ func (l *log) addResult(r *row) {
 	}
 	res.Input, res.Text = l.out.Texts.KeepJSON(res.Input), l.out.Texts.Keep(text)
 	l.out.Results = append(l.out.Results, res)
-	l.worked = r.at
+	l.worked, l.cut = r.at, l.cut || res.Status == hook.ToolCancelled
 	nested, _ := m.Members("nestedCalls").Elements("calls")
 	for _, raw := range nested {
 		o := rawjson.Members(raw)

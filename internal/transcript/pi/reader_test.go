@@ -98,6 +98,20 @@ func TestACopyCountsOnce(t *testing.T) {
 	}
 }
 
+// A fork has the model that the session had from which it was forked.
+func TestTheModelOfAFork(t *testing.T) {
+	f := transcripttest.Finder(t)
+	rows := strings.NewReplacer("%s", "2026-06-10T09:00:00Z").Replace(message("u1", "user", `,"content":"go"`) + "\n" + answer("a1", "stop", `,"provider":"p","model":"m"`) + "\n")
+	head := `{"type":"session","id":"s1","timestamp":"2026-06-10T09:00:00Z"}` + "\n"
+	transcripttest.Write(t, filepath.Join(f.Home, place("s1")), head+rows)
+	transcripttest.Write(t, filepath.Join(f.Home, place("s2")), strings.Replace(head, `s1","timestamp":"2026-06-10T09:00`, `s2","parentSession":"/x/`+filepath.Base(place("s1"))+`","timestamp":"2026-06-10T09:01`, 1)+
+		rows+`{"type":"compaction","id":"c1","timestamp":"2026-06-10T09:02:00Z","usage":{"input":7,"output":1}}`+"\n")
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s2", Full: true})
+	if err != nil || len(tr.Requests) != 1 || tr.Requests[0].Provider != "p" || tr.Requests[0].Model != "m" || tr.Inherited != 1 {
+		t.Errorf("%+v, %v; want the compaction by the model of the first session", tr, err)
+	}
+}
+
 // Requests that are no message cost money: they are the turn's before them. Of those that no hook
 // reports only an import counts them there.
 func TestRequestsBetweenTurns(t *testing.T) {
@@ -146,6 +160,20 @@ func TestAbortedAnswers(t *testing.T) {
 		tr := readText(t, true, message("u1", "user", `,"content":"go"`), message("a1", "assistant", `,"stopReason":"aborted","errorMessage":"x"`+more))
 		if len(tr.Requests) != want || len(tr.ToolResults) != 0 || len(tr.Ends) != 1 || tr.Ends[0].Kind != hook.KindSessionEnd {
 			t.Errorf("%s: requests %+v, calls %+v, ends %+v", more, tr.Requests, tr.ToolResults, tr.Ends)
+		}
+	}
+}
+
+// Pi asks the model once more after calls that the user has broken off, and sends nothing,
+// however long that takes.
+func TestAnAnswerAfterAbortedCalls(t *testing.T) {
+	for text, want := range map[string]int{"Command aborted": 1, "Operation aborted": 1, "exit 1": 2} {
+		tr := readText(t, true, message("u1", "user", `,"content":"go"`),
+			message("a1", "assistant", `,"stopReason":"toolUse","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{}},{"type":"toolCall","id":"c2","name":"bash","arguments":{}}]`),
+			message("r1", "toolResult", `,"toolCallId":"c1","isError":true,"content":"`+text+`"`), message("r2", "toolResult", `,"toolCallId":"c2","isError":false,"content":"fine"`),
+			message("a2", "assistant", `,"content":[],"stopReason":"aborted","durationMs":3,"usage":{"input":0}`))
+		if len(tr.Requests) != want || len(tr.Ends) != 1 {
+			t.Errorf("%s: requests %+v, ends %+v, want %d and one", text, tr.Requests, tr.Ends, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ await hooks?.dispose()
 // a message's row.
 let handlers = {}
 const branch = []
-for (const { ts, name, session, file, model, row, event } of extension ? events : []) {
+for (const { ts, name, session, file, model, row, written, event } of extension ? events : []) {
 	Date.now = () => ts
 	if (name === "session_start") {
 		handlers = {}
@@ -22,7 +22,7 @@ for (const { ts, name, session, file, model, row, event } of extension ? events 
 	}
 	const sessionManager = { getSessionId: () => session, getSessionFile: () => file, getBranch: () => branch }
 	await handlers[name]?.(event, session === null ? null : { cwd: process.cwd(), model, sessionManager })
-	const custom = event?.message?.role === "custom" && { type: "custom_message", content: event.message.content }
-	if (row) branch.push({ id: row, message: event.message, ...custom })
+	const said = written ?? event?.message
+	if (row) branch.push({ id: row, ...(said.role === "custom" ? { type: "custom_message", content: said.content } : { type: "message", message: said }) })
 	await new Promise((resolve) => setImmediate(resolve))
 }

@@ -91,10 +91,11 @@ type Fact struct {
 
 // Request is a request to a model. Input includes what was read from the cache and written to it;
 // Bare is the input as the file has it, if it does not say whether the cache is included, else the same. Failed
-// reports an answer that is an error. Cost is in US dollars, nil where the files have none.
+// reports an answer that is an error. Cost is in US dollars, nil where the files have none. Given is the
+// id of an answer to which the model gave that of another, as some do that draw them at random.
 type Request struct {
 	Fact
-	Model                                      string
+	Model, Given                               string
 	Input, Bare, Output, CacheRead, CacheWrite int64
 	Cost                                       *float64
 	// final reports that the counts are of the whole response; those of its first rows may be guessed.

@@ -55,6 +55,8 @@ type piFile struct {
 	born, done time.Time
 	// custom is the time of an extension's message, zero without one.
 	custom time.Time
+	// cut reports that a call since the newest answer was broken off.
+	cut bool
 }
 
 func openPi(r *file) func([]byte) {
@@ -79,8 +81,8 @@ func openPi(r *file) func([]byte) {
 		}
 		r.at = timeOf(row.Timestamp)
 		r.copied = !c.born.IsZero() && !r.at.After(c.born)
-		if c.born.IsZero() || !r.copied {
-			c.born = time.Time{} // what follows is the fork's own
+		if !c.born.IsZero() && !r.copied { // what follows is the fork's own
+			c.born, c.done, c.custom, r.turn = time.Time{}, time.Time{}, time.Time{}, &r.first
 		}
 		c.take(row, line)
 	})
@@ -110,6 +112,7 @@ func (c *piFile) take(row *piRow, line []byte) {
 		if c.r.turn.Answered || c.r.turn.Cut { // the turn's that has ended
 			c.r.at = c.r.turn.Last
 		}
+		c.r.within()
 		c.r.request(1, row.ID, cmp.Or(row.Model, c.model), row.Usage.request())
 	}
 }
@@ -129,6 +132,7 @@ func (c *piFile) asks(row *piRow) {
 		c.r.says(false, false)
 		return
 	}
+	c.cut = false
 	c.r.prompt(1, key, text)
 }
 
@@ -142,14 +146,20 @@ func (c *piFile) answers(row *piRow) {
 		c.r.begin("")
 		c.r.at = answered
 	}
+	c.r.within()
 	c.custom, c.done = time.Time{}, c.r.at
 	parts := value[[]struct{ Type, ID, Name string }](m.Content)
 	failed, aborted := m.StopReason == "error", m.StopReason == "aborted"
-	unsent := aborted && len(parts) == 0 && m.Usage.none() && m.DurationMs != nil && *m.DurationMs == 0
+	unsent := aborted && len(parts) == 0 && m.Usage.none() && (c.cut || m.DurationMs != nil && *m.DurationMs == 0)
+	c.cut = false
 	if m.Usage != nil && !unsent || failed {
 		q := m.Usage.request()
 		q.Failed = failed || aborted
-		c.r.request(1, cmp.Or(m.ResponseID, row.ID), c.model, q)
+		id := cmp.Or(m.ResponseID, row.ID)
+		if c.r.of().Requests[id] != nil {
+			id, q.Given = row.ID, id
+		}
+		c.r.request(1, id, c.model, q)
 	}
 	called := false
 	for _, p := range parts {
@@ -159,6 +169,7 @@ func (c *piFile) answers(row *piRow) {
 			called = true
 		}
 	}
+	c.r.turn.Unclear = false
 	if aborted {
 		c.r.interrupt()
 		return
@@ -176,6 +187,7 @@ func (c *piFile) results(row *piRow) {
 		c.r.result(m.ToolCallID, OK)
 	case strings.HasSuffix(text, " aborted"):
 		c.r.result(m.ToolCallID, Bad)
+		c.cut = true
 	case m.DurationMs != nil || strings.HasSuffix(text, " not found") || strings.Contains(text, " was not executed: ") || strings.HasPrefix(text, "Validation failed"):
 		c.r.result(m.ToolCallID, Failed)
 	default:
@@ -190,5 +202,5 @@ func (c *piFile) results(row *piRow) {
 	if !m.Usage.none() {
 		c.r.request(1, row.ID+"/tool", "", m.Usage.request())
 	}
-	c.done = c.r.at
+	c.done, c.r.turn.Unclear = c.r.at, true // the tool may end the turn
 }
