@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -214,12 +215,17 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 	for _, r := range now.builder.Runs(p.Now()) {
 		i := slices.IndexFunc(before, func(o *otelmap.Run) bool { return o.ID == r.ID })
 		trace, root := now.builder.Root(r)
-		if i < 0 || !r.Ended || !wanted(r) || p.forgotten[root] {
+		// A run that a late event makes continue has ended. What else does is of a part of its own.
+		continues := !r.Ended && slices.Contains(p.missed[r.Whole().String()], r.Last)
+		if i < 0 || !r.Ended && !continues || !wanted(r) || p.forgotten[root] {
 			continue
 		}
 		found = true
 		if !r.Since(mark) {
 			continue
+		}
+		if continues {
+			r.Outcome = cmp.Or(r.Outcome, before[i].Outcome)
 		}
 		sums, sum := make(map[[spanIDLen]byte]uint32), &sending{}
 		for batch := range then.builder.Batches(before[i], tr)(longBatch) {

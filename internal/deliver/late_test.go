@@ -511,3 +511,31 @@ func TestCallsBehindSeveralEndsOfATurn(t *testing.T) {
 		}
 	}
 }
+
+// TestCallBehindThePartOfAnotherTurn has two turns of a session, of which the user's hooks make both
+// continue after their ends were delivered.
+func TestCallBehindThePartOfAnotherTurn(t *testing.T) {
+	b, m := newBench(t), &memory{}
+	d := b.claudeDeliverer(nil, Destination{Name: "store", Client: m, Local: true, Batch: 512})
+	stop := func(turn string) spool.Record { return said("Stop", turn, `"stop_hook_active":true`) }
+	for _, recs := range [][]spool.Record{
+		{turn("p1")[0], stop("p1"), turn("p2")[0], stop("p2"), stop("p1")},
+		append([]spool.Record{stop("p1")}, turn("p2")[1:3]...),
+		{stop("p2")},
+	} {
+		b.append(recs...)
+		b.clock.Advance(15 * time.Second)
+		b.run(d, Pass{})
+	}
+	calls := 0
+	for _, s := range m.spans {
+		if strings.HasPrefix(s.GetName(), "execute_tool") {
+			calls++
+		} else if outcome := otlp.Text(s.GetAttributes(), otelmap.KeyOutcome); outcome != otelmap.OutcomeCompleted {
+			t.Errorf("a turn is %s, want completed", outcome)
+		}
+	}
+	if calls != 1 {
+		t.Errorf("%d calls arrived, want 1", calls)
+	}
+}

@@ -355,54 +355,6 @@ func deliverAll(t testing.TB, r *proof.Result, w *lab.World, l *ledger) {
 		}
 		if len(got) != calls {
 			r.Break("%s has spans of %d tool calls, %d are stored", name, len(got), calls)
-			ids := make(map[string][]string)
-			for _, sp := range spans {
-				if strings.HasPrefix(sp.Name, "execute_tool ") {
-					if m := numbered.FindStringSubmatch(sp.Proto.String()); m != nil {
-						ids[m[1]] = append(ids[m[1]], sp.ID.Trace[:6]+"/"+sp.ID.Span[:6])
-					} else {
-						t.Logf("DIAG %s: span without number %s", name, sp.Proto)
-					}
-				}
-			}
-			type where struct {
-				n, missing, twice int
-				first, lastAt     string
-				sample            []string
-			}
-			by := make(map[string]*where)
-			ends := make(map[string][]string)
-			for pos, rec := range records {
-				i := slices.IndexFunc(hosts, func(a host) bool { return a.name == rec.Host })
-				k := rec.Host + " " + rec.Session
-				if rec.Event != hosts[i].tool {
-					ends[k] = append(ends[k], fmt.Sprintf("%d@%s", pos, rec.At.Format("05.000")))
-					continue
-				}
-				if unread(rec) {
-					continue
-				}
-				n := fmt.Sprint(number(t, rec.Payload))
-				w := by[k]
-				if w == nil {
-					w = new(where)
-					by[k] = w
-				}
-				w.n++
-				if len(ids[n]) == 0 {
-					w.missing++
-					w.sample = append(w.sample, fmt.Sprintf("-%s:%d@%s", n, pos, rec.At.Format("05.000")))
-				}
-				if len(ids[n]) > 1 {
-					w.twice++
-					w.sample = append(w.sample, fmt.Sprintf("+%s:%d@%s%v", n, pos, rec.At.Format("05.000"), ids[n]))
-				}
-			}
-			for k, w := range by {
-				if w.missing+w.twice > 0 {
-					t.Logf("DIAG %s %s: %d calls, %d missing, %d twice: %v; ends %v", name, k, w.n, w.missing, w.twice, w.sample[:min(12, len(w.sample))], ends[k])
-				}
-			}
 		}
 	}
 	l.check(t, r, records)
