@@ -28,7 +28,7 @@ func diagnosed(local, remote netip.AddrPort) (uid uint32, accepted, ok bool) {
 		return 0, false, false
 	}
 	defer func() { _ = unix.Close(fd) }()
-	b := make([]byte, diagRequest, 1024)
+	b := make([]byte, diagRequest)
 	binary.NativeEndian.PutUint32(b, diagRequest)
 	binary.NativeEndian.PutUint16(b[4:], unix.SOCK_DIAG_BY_FAMILY)
 	binary.NativeEndian.PutUint16(b[6:], unix.NLM_F_REQUEST)
@@ -49,7 +49,7 @@ func diagnosed(local, remote netip.AddrPort) (uid uint32, accepted, ok bool) {
 	if err := unix.Sendto(fd, b, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return 0, false, false
 	}
-	b = b[:cap(b)]
+	b = make([]byte, 1024)
 	n, _, err := unix.Recvfrom(fd, b, unix.MSG_DONTWAIT) // The answer is there.
 	if err != nil || n < diagInode+4 || binary.NativeEndian.Uint16(b[4:]) != unix.SOCK_DIAG_BY_FAMILY {
 		return 0, false, false
