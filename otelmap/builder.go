@@ -187,8 +187,10 @@ func (b *Builder) Runs(now time.Time) []*Run {
 	if b.turns() {
 		add = s.addTurnEvent
 	}
-	for _, it := range b.sorted() {
-		add(it)
+	items := b.sorted()
+	for i := range items {
+		s.promptFirst(items[i:])
+		add(items[i])
 	}
 	s.endByFiles()
 	b.ran = b.matchHooks()

@@ -86,7 +86,7 @@ func (b *Builder) filesOf(tr *hook.Transcript) *files {
 	for i := range tr.Prompts {
 		q := &tr.Prompts[i]
 		at := q.At
-		if q.Turn != "" {
+		if p.turns[q.Turn] != nil {
 			at = at.Add(promptLead)
 		}
 		s := of(p.entry("", q.Turn, at))

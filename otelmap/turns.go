@@ -67,6 +67,23 @@ func (s *segmenter) addTurnEvent(it *item) {
 	}
 }
 
+// promptFirst puts the prompt of a turn before the turn's end, which is the first of the events
+// and names no turn. An agent may not wait for the hook of a prompt: that of the end of a turn
+// that is answered at once may be faster.
+func (s *segmenter) promptFirst(events []*item) {
+	end := events[0]
+	if !s.b.turns() || s.open != nil || end.Turn != "" || end.ParentAgent != "" || end.Kind != hook.KindRunComplete && end.Kind != hook.KindRunError || len(events) == 1 {
+		return
+	}
+	next := events[1]
+	if next.Kind != hook.KindPrompt || next.Turn == "" || s.turnRuns[next.Turn] != nil || next.StoredAt().Sub(end.StoredAt()) > repeatWithin {
+		return
+	}
+	prompt := *next
+	prompt.time = end.at()
+	events[0], events[1] = &prompt, end
+}
+
 // beginTurn opens a run for the event's turn. A turn that is open stays open beside it if
 // another process may work on it, else it is closed.
 func (s *segmenter) beginTurn(it *item, closeOpen func()) *Run {
@@ -246,6 +263,9 @@ func (s *segmenter) note(it *item) {
 // endTurn adds the lead agent's report that it has stopped.
 func (s *segmenter) endTurn(it *item) {
 	r := s.runOf(it)
+	if it.Turn == "" && s.open == nil && s.started != nil {
+		r = nil // what ended before the program started has ended: this turn's prompt is missing
+	}
 	if r == nil {
 		if it.keyed && s.delivered(it) {
 			s.missed(it) // it may also be a copy of the end that was delivered

@@ -442,18 +442,22 @@ func (p *reading) transcript(ctx context.Context, s *spool.Session, due []*otelm
 	if now := p.Now(); ended.After(now) {
 		ended = now
 	}
-	for {
-		begun := p.Now()
+	grown := func() bool {
+		size, err := s.Size()
+		return err == nil && size > p.seen && !p.more
+	}
+	for open := false; ; {
+		begun, before := p.Now(), open
 		tr, err = p.src.Transcript(ctx, p.session, p.facts)
 		now := p.Now()
 		waited, since := now.Sub(ended), now.Sub(stopped)
+		open = tr != nil && tr.Undecided && !p.finished && since < undecided
 		switch {
 		case tr == nil, waited >= undecided:
 			return tr, 0, err
-		case tr.Undecided && !p.finished && since < undecided:
-			if size, sizeErr := s.Size(); sizeErr == nil && size > p.seen && !p.more && since >= 0 {
-				return tr, max(poll, since/10), err
-			}
+		case (open || before) && since >= 0 && grown(): // what decides it may be stored and in the files at once
+			return tr, max(poll, since/10), err
+		case open:
 		case waited >= lateUsage:
 			return tr, 0, err
 		case !tr.Pending && !slices.ContainsFunc(due, func(r *otelmap.Run) bool { return r.Lacks(tr) }):

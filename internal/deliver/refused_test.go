@@ -45,18 +45,23 @@ func TestEventsDecideAnUndecidedEnd(t *testing.T) {
 		{"the model works again and stops", slices.Concat(goes, []spool.Record{said("Stop", "p1", `"stop_hook_active":true`)}), [][]string{{"p1"}}},
 		{"a note", []spool.Record{said("Notification", "p1", `"message":"idle"`)}, [][]string{{"p1"}}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
-			dst := &joined{}
-			d := b.claudeDeliverer(func(Facts) *hook.Transcript { return &hook.Transcript{Pending: true, Undecided: true} },
-				Destination{Name: "otlp", Client: dst})
-			b.append(turn("p1")...)
-			b.later(d, map[time.Duration]func(){5 * time.Second: func() { b.append(tt.after...) }})
-			b.run(d, Pass{})
-			if diff := cmp.Diff(tt.want, dst.taken); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
+		for _, undecided := range []bool{true, false} { // then
+			t.Run(fmt.Sprintf("%s, undecided %v", tt.name, undecided), func(t *testing.T) {
+				b := newBench(t)
+				dst := &joined{}
+				tr := hook.Transcript{Pending: true, Undecided: true}
+				d := b.claudeDeliverer(func(Facts) *hook.Transcript { files := tr; return &files }, Destination{Name: "otlp", Client: dst})
+				b.append(turn("p1")...)
+				b.later(d, map[time.Duration]func(){5 * time.Second: func() {
+					b.append(tt.after...)
+					tr.Pending, tr.Undecided = undecided, undecided
+				}})
+				b.run(d, Pass{})
+				if diff := cmp.Diff(tt.want, dst.taken); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
 	}
 }
 
