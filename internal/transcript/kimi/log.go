@@ -178,7 +178,9 @@ func (l *log) add(r *row) {
 			l.out.Ends = append(l.out.Ends, hook.TurnEnd{Turn: l.turn, At: r.at, Kind: hook.KindRunResume})
 		}
 	case "agent.message.appended":
-		l.identify(r.o.Members("message").Members("meta"))
+		m := r.o.Members("message")
+		l.identify(m.Members("meta"))
+		l.addUnknown(m.Members("message"))
 	case "turn.cancel":
 		l.cancelled = l.cancelled || r.o.Text("target") != "queued"
 	case "turn.ended":

@@ -159,3 +159,17 @@ func (l *log) addResult(r *row) {
 	}
 	l.out.Results = append(l.out.Results, call)
 }
+
+// addUnknown ends a call of a tool that there is not: of several in one answer, the first ends the
+// step, and the others have no row of their results, only a message when the turn has ended.
+func (l *log) addUnknown(m rawjson.Object) {
+	key, text := callKey{l.agent, m.Text("toolCallId")}, kimi.Text(m.Get("content"))
+	call, open := l.asked[key]
+	if !open || text != "unknown tool: "+call.Name {
+		return
+	}
+	delete(l.asked, key)
+	call.At, call.Status, call.File, call.Row = call.Asked, hook.ToolFailed, l.out.File, l.out.Line
+	call.Input, call.Text = l.out.Texts.KeepJSON(call.Input), l.out.Texts.Keep(text)
+	l.out.Results = append(l.out.Results, call)
+}
