@@ -7,10 +7,7 @@ import (
 	"github.com/hookspan/hookspan/hook"
 )
 
-var (
-	opencode = Installer{Agent: hook.AgentOf(hook.HostOpencode)}
-	pi       = Installer{Agent: hook.AgentOf(hook.HostPi)}
-)
+var opencode = Installer{Agent: hook.AgentOf(hook.HostOpencode)}
 
 // TestPluginIsRecognized renders the plugin and finds it again, also edited, of a newer
 // version, and with a program whose name needs quoting.

@@ -15,9 +15,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/golden"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
+
+var pi = Installer{Agent: hook.AgentOf(hook.HostPi)}
 
 // feed runs the plugin in Node.js, with a hook program of that text, and gives it the
 // events of a file. It returns what the program got.
