@@ -215,7 +215,8 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 	for _, r := range now.builder.Runs(p.Now()) {
 		i := slices.IndexFunc(before, func(o *otelmap.Run) bool { return o.ID == r.ID })
 		trace, root := now.builder.Root(r)
-		// A run that a late event makes continue has ended. What else does is of a part of its own.
+		// The run was delivered as ended, and a late event has made it continue: the event is sent
+		// with the run. Events behind its end begin a part of their own.
 		continues := !r.Ended && slices.Contains(p.missed[r.Whole().String()], r.Last)
 		if i < 0 || !r.Ended && !continues || !wanted(r) || p.forgotten[root] {
 			continue

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBothReadingsOfPi has what sessions of Pi may hold: answers with one id, and what comes
-// before a session's first prompt, or the first that a fork has of its own.
+// TestBothReadingsOfPi reads sessions in which two answers have one id, or in which rows come
+// before the first prompt of a session, or before the first prompt that is new in a fork.
 func TestBothReadingsOfPi(t *testing.T) {
 	said := func(id, role, more string) string {
 		return `{"type":"message","id":"` + id + `","timestamp":"%s","message":{"role":"` + role + `"` + more + `}}`

@@ -47,7 +47,8 @@ func TestFolderOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// A request is told of by two rows, and counts once whichever comes, and in whichever order.
+// Two rows report one request. It counts once if one of them is there, and if both are, in either
+// order.
 func TestRequestCountsOnce(t *testing.T) {
 	const (
 		begun = `{"type":"context.append_loop_event","event":{"type":"step.begin","uuid":"s"},"time":1796016450000}
@@ -170,7 +171,8 @@ func TestForkOfAFork(t *testing.T) {
 	}
 }
 
-// A subagent that goes on in a later turn is read from there, and its earlier starts are not.
+// A reading that begins at a later turn has what a subagent does in that turn, and nothing of what
+// it did in turns before.
 func TestSubagentOfLaterTurns(t *testing.T) {
 	const (
 		asked   = `{"type":"turn.prompt","turnId":%,"origin":{"kind":"user"},"input":"go","time":17960%0000000}` + "\n"
