@@ -68,7 +68,7 @@ func TestPlacesOfTexts(t *testing.T) {
 			}
 		}
 		if found < 5 {
-			t.Errorf("%s: %d calls", name, found)
+			t.Errorf("%s: %d calls in the recorded sessions, want 5 at least", name, found)
 		}
 	}
 }

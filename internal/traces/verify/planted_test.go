@@ -726,7 +726,7 @@ func TestEachChangeInTheFilesIsFound(t *testing.T) {
 		write(t, home, work())
 		all := read(t, home)
 		if len(all) != 1 || len(all[0].spans) != len(work()) {
-			t.Errorf("%s: sessions %v, want one with %d runs", a.Host, all, len(work()))
+			t.Errorf("%s: of what workFiles wrote the reader has %d sessions, want one with %d runs", a.Host, len(all), len(work()))
 			continue
 		}
 		r := &all[0]
