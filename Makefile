@@ -132,7 +132,7 @@ race: ## the packages' own tests under the race detector; needs a C compiler
 SOAKTIME ?= 85m
 # How many sessions of each agent the long form draws, and of which agents.
 DRAWN ?= 200
-DRAWN_AGENTS ?= claude cline codex copilot gemini kilo kimi opencode pi qwen
+DRAWN_AGENTS ?= $(sort kilo $(filter-out hooks,$(patsubst tests/%cli,%,$(wildcard tests/*cli))))
 soak: soak-tables soak-drawn soak-page soak-surfaces ## the long form of the tests of faults, attacks, hooks and the page; writes tables into dist/results, sums into docs/
 
 soak-tables: setup collector build ## the tables of faults and attacks, and the agents' long tests

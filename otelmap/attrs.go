@@ -77,7 +77,7 @@ func (a *attrs) facts(o *Options, items ...*item) {
 			}
 			switch v := f.Value.(type) {
 			case string:
-				if !slices.Contains(plainKeys, f.Key) {
+				if f.Key != KeyMCPServer && !slices.Contains(plainKeys, f.Key) { // a server that is a text is left out before
 					v = o.text(v, o.MaxOutput)
 				}
 				a.texts(f.Key, v)

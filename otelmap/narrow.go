@@ -124,21 +124,28 @@ func (n narrowing) value(key, text, event string) string {
 }
 
 // failureText narrows the description of the span's failure. What hookspan itself says is
-// no text; what the call returned may follow it on a line of its own.
+// no text.
 func (n narrowing) failureText(said string) string {
-	first, returned, more := strings.Cut(said, "\n")
+	first, _, _ := strings.Cut(said, "\n")
 	by := otlp.Text(n.span.Attributes, KeyHookDeniedBy)
 	reason, denied := strings.CutPrefix(said, deniedBy(by, ""))
 	switch {
 	case denied && n.kind == OpExecuteTool:
 		return deniedBy(n.text(by, n.MaxInput), n.text(strings.TrimPrefix(reason, ": "), n.MaxOutput))
-	case !slices.Contains(ownMessages, first):
-		if n.kind == OpExecuteTool {
-			return n.failure(said, n.MaxOutput)
-		}
+	case n.kind != OpExecuteTool && !slices.Contains(ownMessages, first):
 		return n.text(said, n.MaxOutput)
+	}
+	return n.returned(said)
+}
+
+// returned narrows what a call that failed returned, which may follow hookspan's words.
+func (n narrowing) returned(said string) string {
+	first, rest, more := strings.Cut(said, "\n")
+	switch {
+	case !slices.Contains(ownMessages, first):
+		return n.failure(said, n.MaxOutput)
 	case more && n.Capture != CaptureNone:
-		return first + "\n" + n.failure(returned, n.MaxOutput)
+		return first + "\n" + n.failure(rest, n.MaxOutput)
 	}
 	return first
 }
@@ -167,7 +174,7 @@ func (n narrowing) messages(key, text string) string {
 			if n.results[p.Response] {
 				p.Response = n.text(p.Response, n.MaxOutput)
 			} else {
-				p.Response = n.failure(p.Response, n.MaxOutput)
+				p.Response = n.returned(p.Response)
 			}
 			p.Arguments = json.RawMessage(n.arguments(string(p.Arguments)))
 		}

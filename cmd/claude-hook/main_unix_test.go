@@ -163,7 +163,11 @@ func TestClaudeHookRecordsOtherAgents(t *testing.T) {
 func TestClaudeHookWithoutAHomeWritesNowhere(t *testing.T) {
 	program := built(t)
 	for _, home := range []string{"HOME=relative", "HOME=."} {
-		for _, args := range [][]string{{"PreToolUse"}, {"codex", "PreToolUse"}, {"gemini", "BeforeTool"}, {"qwen", "PreToolUse"}, {"copilot", "preToolUse"}, {"kimi", "PreToolUse"}} {
+		for _, a := range hook.Agents() {
+			args := append(strings.Fields(a.Argument()), "PreToolUse")
+			if a.Program != hook.ProgramClaude {
+				continue
+			}
 			dir := t.TempDir()
 			cmd := exec.CommandContext(t.Context(), program, args...)
 			cmd.Dir, cmd.Env = dir, []string{home, "PATH=/usr/bin:/bin"}

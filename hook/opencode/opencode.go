@@ -43,43 +43,62 @@ func StreamEnded(session string) []byte {
 	return data
 }
 
+// Protocol is an agent of whose events a plugin of hookspan's hands on a JSON object each, with
+// the session, the type, the time and the folder.
+type Protocol struct {
+	// Host is the agent's name in events, Dialect the form of these.
+	Host, Dialect string
+	// Kind returns what an event means.
+	Kind func(p rawjson.Object, name string) hook.Kind
+	// Body reads the members that only this kind of event has.
+	Body func(p rawjson.Object, ev *hook.Event)
+}
+
 // Peek finds the session and the kind of an event.
-func Peek(payload []byte, event string) hook.Head {
-	o, err := rawjson.Open(rawjson.Trim(payload))
+func (c *Protocol) Peek(payload []byte, event string) hook.Head {
+	p, err := rawjson.Open(rawjson.Trim(payload))
 	h := hook.Head{Name: event}
 	if err != nil {
 		return h
 	}
-	p := members{o}
 	h.Session, h.Name = p.Text("session"), cmp.Or(p.Text("type"), event)
-	h.Kind = p.kind(h.Name)
+	h.Kind = c.Kind(p, h.Name)
 	h.RunEnds = h.Kind.Terminal() && p.Text("agent") == ""
 	return h
 }
 
-// Decoder returns the function that turns a payload of opencode or a fork, by its name in
-// events, into events, at present always one. Its errors are those of hook/claude.
-func Decoder(host string) func(hook.Raw) ([]hook.Event, error) {
-	return func(r hook.Raw) ([]hook.Event, error) { return decode(host, r) }
+// itself is the protocol of opencode or a fork, by its name in events.
+func itself(host string) *Protocol {
+	return &Protocol{
+		Host: host, Dialect: Dialect,
+		Kind: func(p rawjson.Object, name string) hook.Kind { return members{p}.kind(name) },
+		Body: func(p rawjson.Object, ev *hook.Event) { members{p}.body(ev) },
+	}
 }
 
-func decode(host string, r hook.Raw) ([]hook.Event, error) {
-	ev := r.NewEvent(host, r.Event)
-	o, err := rawjson.Open(rawjson.Trim(r.Payload))
+// Peek is Protocol.Peek of opencode and its forks.
+func Peek(payload []byte, event string) hook.Head { return itself("").Peek(payload, event) }
+
+// Decoder returns Protocol.Decode of opencode or a fork, by its name in events.
+func Decoder(host string) func(hook.Raw) ([]hook.Event, error) { return itself(host).Decode }
+
+// Decode turns a payload into events, at present always one. Its errors are those of hook/claude.
+func (c *Protocol) Decode(r hook.Raw) ([]hook.Event, error) {
+	ev := r.NewEvent(c.Host, r.Event)
+	p, err := rawjson.Open(rawjson.Trim(r.Payload))
 	if err != nil {
-		return []hook.Event{ev}, &hook.DecodeError{Agent: host, Event: r.Event, Size: len(r.Payload), Cause: err}
+		return []hook.Event{ev}, &hook.DecodeError{Agent: c.Host, Event: r.Event, Size: len(r.Payload), Cause: err}
 	}
-	p := members{o}
-	ev.Name, ev.Dialect = cmp.Or(p.Text("type"), ev.Name), Dialect
-	ev.Session, ev.Cwd = p.Text("session"), cmp.Or(p.Text("cwd"), ev.Cwd)
-	ev.Time = rawjson.Instant(p.Get("at"))
+	ev.Name, ev.Dialect = cmp.Or(p.Text("type"), ev.Name), c.Dialect
+	ev.Session, ev.Cwd, ev.Transcript = p.Text("session"), cmp.Or(p.Text("cwd"), ev.Cwd), p.Text("transcript_path")
+	ev.HostVersion, ev.Time = p.Text("version"), rawjson.Instant(p.Get("at"))
 	if ev.Agent = p.Text("agent"); ev.Agent == "" {
 		ev.Turn = p.Text("turn") // that of a subagent is not the run's
 	} else {
 		ev.ParentAgent, ev.AgentType = cmp.Or(p.Text("parent"), hook.ParentUnknown), p.Text("agent_type")
 	}
-	ev.Kind = p.kind(ev.Name)
-	p.body(&ev)
+	ev.Kind = c.Kind(p, ev.Name)
+	c.Body(p, &ev)
 	return []hook.Event{ev}, nil
 }
 
@@ -147,8 +166,6 @@ func (p members) body(ev *hook.Event) {
 			ev.Result = ""
 		}
 		ev.Key = Key("end", p.Text("answer", "turn"))
-	case hook.KindSessionStart:
-		ev.HostVersion = p.Text("version")
 	case hook.KindPermission:
 		ev.Tool = &hook.Tool{
 			ID: p.Members("tool").Text("callID"), Name: p.Text("permission"), Input: rawjson.Canonical(p.Get("patterns")),

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/hook/opencode"
 	"github.com/hookspan/hookspan/internal/rawjson"
 )
 
@@ -44,6 +45,9 @@ var kinds = map[string]hook.Kind{
 	promptStart: hook.KindNotification, promptEnd: hook.KindNote, streamEnded: hook.KindSessionEnd,
 }
 
+// Protocol reads the events of Pi.
+var Protocol = opencode.Protocol{Host: hook.HostPi, Dialect: Dialect, Kind: kindOf, Body: body}
+
 // repeatWithin is how far apart two extensions of hookspan's, the user's and a project's, hand
 // on one event. A model may number its calls anew in each answer, so that the input of a call
 // counts, too, and when the answer was asked for.
@@ -67,35 +71,6 @@ func End(stopReason string) (kind hook.Kind, class string) {
 		return hook.KindRunError, stopReason
 	}
 	return hook.KindRunComplete, ""
-}
-
-// Peek finds the session and the kind of an event.
-func Peek(payload []byte, event string) hook.Head {
-	o, err := rawjson.Open(rawjson.Trim(payload))
-	h := hook.Head{Name: event}
-	if err != nil {
-		return h
-	}
-	h.Session, h.Name = o.Text("session"), cmp.Or(o.Text("type"), event)
-	h.Kind = kindOf(o, h.Name)
-	h.RunEnds = h.Kind.Terminal()
-	return h
-}
-
-// Decode turns a payload into events, at present always one. Its errors are those of
-// hook/claude.
-func Decode(r hook.Raw) ([]hook.Event, error) {
-	ev := r.NewEvent(hook.HostPi, r.Event)
-	o, err := rawjson.Open(rawjson.Trim(r.Payload))
-	if err != nil {
-		return []hook.Event{ev}, &hook.DecodeError{Agent: hook.HostPi, Event: r.Event, Size: len(r.Payload), Cause: err}
-	}
-	ev.Name, ev.Dialect = cmp.Or(o.Text("type"), ev.Name), Dialect
-	ev.Session, ev.Turn, ev.Cwd, ev.Transcript = o.Text("session"), o.Text("turn"), cmp.Or(o.Text("cwd"), ev.Cwd), o.Text("transcript_path")
-	ev.HostVersion, ev.Time = o.Text("version"), rawjson.Instant(o.Get("at"))
-	ev.Kind = kindOf(o, ev.Name)
-	body(o, &ev)
-	return []hook.Event{ev}, nil
 }
 
 // body reads the members that only this kind of event has.
@@ -186,18 +161,25 @@ func Status(isError, ran bool, text string) hook.ToolStatus {
 
 // request reads an answer of the model with its tokens and cost, nil for one that broke off.
 func request(m rawjson.Object, entry string) *hook.Request {
-	c := &hook.Request{
-		ID: cmp.Or(m.Text("responseId"), entry), Provider: m.Text("provider"), Model: m.Text("model"), ResponseModel: m.Text("responseModel"),
-		FinishReason: m.Text("stopReason"), Start: rawjson.Instant(m.Get("timestamp")), Usage: Usage(m.Members("usage")),
-	}
-	if c.FinishReason == "toolUse" {
-		c.FinishReason = "tool_use"
-	}
-	if kind, _ := End(c.FinishReason); kind != hook.KindRunComplete || c.ID == "" || c.Start.IsZero() || c.Usage == nil {
+	c := Answer(m, entry)
+	if c.Error != "" || c.ID == "" || c.Start.IsZero() || c.Usage == nil {
 		return nil
 	}
 	took, _ := rawjson.Millis(m.Get("durationMs"))
 	c.End = c.Start.Add(max(0, took))
+	return &c
+}
+
+// Answer reads a message of the model, without its end. Its row has the id entry.
+func Answer(m rawjson.Object, entry string) hook.Request {
+	c := hook.Request{
+		ID: cmp.Or(m.Text("responseId"), entry), Provider: m.Text("provider"), Model: m.Text("model"), ResponseModel: m.Text("responseModel"),
+		FinishReason: m.Text("stopReason"), Start: rawjson.Instant(m.Get("timestamp")), Usage: Usage(m.Members("usage")),
+	}
+	_, c.Error = End(c.FinishReason)
+	if c.FinishReason == "toolUse" {
+		c.FinishReason = "tool_use"
+	}
 	return c
 }
 

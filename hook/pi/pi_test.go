@@ -10,7 +10,7 @@ import (
 	"github.com/hookspan/hookspan/internal/testkit/hooktest"
 )
 
-var tested = hooktest.Agent{Decode: Decode, Peek: Peek, Recordings: 8}
+var tested = hooktest.Agent{Decode: Protocol.Decode, Peek: Protocol.Peek, Recordings: 8}
 
 func TestGolden(t *testing.T) { tested.Golden(t) }
 
@@ -91,7 +91,7 @@ func TestWhatAnEventMeans(t *testing.T) {
 		`"type":"hookspan.stream_ended"`:            {Kind: hook.KindSessionEnd},
 		`"type":"agent_end"`:                        {Kind: hook.KindUnknown},
 	} {
-		events, err := Decode(hook.Raw{Payload: []byte(`{"session":"s1","at":9000,` + payload + `}`)})
+		events, err := Protocol.Decode(hook.Raw{Payload: []byte(`{"session":"s1","at":9000,` + payload + `}`)})
 		if err != nil || len(events) != 1 {
 			t.Errorf("%s: %+v, %v", payload, events, err)
 			continue

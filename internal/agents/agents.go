@@ -178,7 +178,7 @@ func All() Table {
 	}
 	extension := plugin.Installer{Agent: hook.AgentOf(hook.HostPi)}
 	table = append(table, Agent{
-		Agent: extension.Agent, Decode: pi.Decode, Transcript: pifiles.Agent,
+		Agent: extension.Agent, Decode: pi.Protocol.Decode, Transcript: pifiles.Agent,
 		Servers: ".pi/agent/mcp.json", AddServer: "pi mcp add hookspan --exposure direct -- hookspan mcp",
 		Mapping:   otelmap.Traits{Within: "/"},
 		Installer: extension, Command: extension.Command,

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hookspan/hookspan/internal/install"
-	"github.com/hookspan/hookspan/internal/install/plugin"
+	"github.com/hookspan/hookspan/internal/install/settings"
 	"github.com/hookspan/hookspan/internal/jsonedit"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
@@ -37,33 +37,37 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestHookCommands plans each agent's hooks and finds the command that its shell
-// starts.
+// commands are how each shell starts a hook.
+var commands = map[settings.Shell]string{
+	settings.ShellPOSIX:      `'DIR/it'\''s me/claude-hook'WORD EVENT 2>/dev/null || cat >/dev/null`,
+	settings.ShellCmd:        `"DIR/it's me/claude-hook"WORD EVENT`,
+	settings.ShellPowerShell: `& 'DIR/it''s me/claude-hook'WORD EVENT ; exit 0`,
+}
+
+// TestHookCommands plans the hooks of each agent with settings, and finds the command that its
+// shell starts.
 func TestHookCommands(t *testing.T) {
-	tests := map[string]struct{ unix, windows string }{
-		"claude":  {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' Stop 2>/dev/null || cat >/dev/null`, `'DIR/it'\''s me/claude-hook' Stop 2>/dev/null || cat >/dev/null`},
-		"qwen":    {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' qwen Stop 2>/dev/null || cat >/dev/null`, `"DIR/it's me/claude-hook" qwen Stop`},
-		"codex":   {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' codex Stop 2>/dev/null || cat >/dev/null`, `"DIR/it's me/claude-hook" codex Stop`},
-		"copilot": {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' copilot preToolUse 2>/dev/null || cat >/dev/null`, `& 'DIR/it''s me/claude-hook' copilot preToolUse ; exit 0`},
-		"kimi":    {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' kimi Stop 2>/dev/null || cat >/dev/null`, `"DIR/it's me/claude-hook" kimi Stop`},
-		"gemini":  {`GOMEMLIMIT= GODEBUG= 'DIR/it'\''s me/claude-hook' gemini AfterTool 2>/dev/null || cat >/dev/null`, `& 'DIR/it''s me/claude-hook' gemini AfterTool ; exit 0`},
-	}
 	for _, agent := range All() {
-		tt, ok := tests[agent.Word]
+		in, ok := agent.Installer.(settings.Installer)
 		if !ok {
-			if _, isPlugin := agent.Installer.(plugin.Installer); agent.Word != "cline" && !isPlugin { // these are tested in their own packages
-				t.Errorf("no case for %s", agent.Word)
-			}
-			continue
+			continue // tested in its own package
 		}
-		for goos, want := range map[string]string{"linux": tt.unix, "windows": tt.windows} {
+		for goos, shell := range map[string]settings.Shell{"linux": settings.ShellPOSIX, "windows": in.Spec.WindowsShell} {
 			t.Run(agent.Word+" on "+goos, func(t *testing.T) {
 				sys, o := machine(t, goos)
 				p, err := agent.Installer.Plan(t.Context(), sys, o)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := jsonedit.Quote(strings.ReplaceAll(want, "DIR", sys.Home))
+				want := commands[shell]
+				if goos == "linux" {
+					want = "GOMEMLIMIT= GODEBUG= " + want
+				}
+				word := agent.Argument()
+				if word != "" {
+					word = " " + word
+				}
+				want = jsonedit.Quote(strings.NewReplacer("DIR", sys.Home, "WORD", word, "EVENT", in.Spec.Events[0].Name).Replace(want))
 				if !slices.ContainsFunc(p.Actions, func(a install.Action) bool { return strings.Contains(string(a.Content), want) }) {
 					t.Errorf("no %s in\n%s", want, p.Diff())
 				}

@@ -51,7 +51,7 @@ func TestTextlessPayloadKeepsEventsAndNoTexts(t *testing.T) {
 			raw.Payload = without
 			got, _ := decode(raw)
 			if diff := cmp.Diff(facts(want), facts(got)); diff != "" {
-				t.Errorf("%s %s: (-whole +without texts)\n%s", path, event, diff)
+				t.Errorf("%s %s: a member that the mapping needs is missing from wordNames: (-whole +without texts)\n%s", path, event, diff)
 			}
 			var any any
 			_ = json.Unmarshal(without, &any)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -242,6 +243,15 @@ func SetModel(t *hook.Transcript) {
 			return
 		}
 	}
+}
+
+// Unanswered returns calls that have no result yet, in their order, and forgets them.
+func Unanswered[K comparable](open map[K]hook.ToolResult) []hook.ToolResult {
+	calls := slices.SortedFunc(maps.Values(open), func(a, b hook.ToolResult) int {
+		return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID))
+	})
+	clear(open)
+	return calls
 }
 
 // TokenCount returns the number of tokens that is the first member with one of the names, 0 if

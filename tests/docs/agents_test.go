@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,22 @@ import (
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 )
+
+// TestEachAgentIsInTheDocuments: pages name the agents by their names, the workflow by the words.
+func TestEachAgentIsInTheDocuments(t *testing.T) {
+	_, drawn, _ := strings.Cut(page(t, ".github/workflows/weekly.yml"), "agent: [")
+	drawn, _, _ = strings.Cut(drawn, "]")
+	for _, a := range hook.Agents() {
+		for _, name := range []string{"README.md", "docs/install.md", "docs/ci.md"} {
+			if !regexp.MustCompile(`\b` + strings.ReplaceAll(a.Name, " ", `\s`) + `\b`).MatchString(page(t, name)) {
+				t.Errorf("%s does not name %s", name, a.Name)
+			}
+		}
+		if !slices.Contains(strings.Split(drawn, ", "), a.Word) {
+			t.Errorf("weekly.yml draws no sessions of %s: %s", a.Word, drawn)
+		}
+	}
+}
 
 // TestAddingAnAgentNamesItsPlaces looks for the files that name every agent that starts
 // claude-hook: another agent needs a row in them.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/otlptest"
 	"github.com/hookspan/hookspan/internal/testkit/spooltest"
 	"github.com/hookspan/hookspan/spool"
@@ -297,11 +298,20 @@ func holdSweeps(_ testing.TB, w *lab.World) { w.HoldSweeps() }
 // documented are the files that may lie in the state folder: see spool/FORMAT.md
 // and the page on files in docs.
 var documented = regexp.MustCompile(`^(` + strings.Join([]string{
-	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `metrics\.(lock|later)`, `clock\.json`, `limits\.jsonl`, `budgets(/sent\.json)?`, `programs(/[a-z-]+\.[a-z-]+)?`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(cline|claude-code|qwen-code|codex|copilot-cli|gemini-cli|kimi-code|opencode|vscode|cursor)`,
+	`hookspan\.log(\.1)?`, `answers-[a-z]+\.json`, `metrics\.(lock|later)`, `clock\.json`, `limits\.jsonl`, `budgets(/sent\.json)?`, `programs(/[a-z-]+\.[a-z-]+)?`, `traces\.db(-wal|-shm|-journal)?`, `spool`, `spool/sweep\.stamp`, `spool/(` + hostNames() + `)`,
 	`spool/[a-z-]+/[0-9a-f]{32}`,
 	`spool/[a-z-]+/[0-9a-f]{32}/(events\.json-seq|[a-z]+\.lock|delivery-[a-z]+\.json|checkouts\.json|runs-[a-z]+\.jsonl|quarantine)`,
 	`spool/[a-z-]+/[0-9a-f]{32}/quarantine/[0-9a-f]{16}-[0-9a-f]{8}\.bin`,
 }, "|") + `)$`)
+
+// hostNames is a pattern of the names of all that is recorded.
+func hostNames() string {
+	var names []string
+	for _, a := range append(hook.Agents(), hook.Guests()...) {
+		names = append(names, a.Host)
+	}
+	return strings.Join(names, "|")
+}
 
 // strays are the files below the state folder that nothing refers to. inMaking
 // counts those that a dead process may leave behind, by the format.

@@ -27,6 +27,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/hookstest"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
 	"github.com/hookspan/hookspan/internal/traces/store"
@@ -80,7 +81,7 @@ func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change
 	token, host := ui.NewToken(), ui.NewHost()
 	options := ui.Options{
 		Host:   host,
-		Agents: map[string]string{"cline": "Cline", "claude-code": "Claude Code", "codex": "Codex", "qwen-code": "Qwen Code", "gemini-cli": "Gemini CLI", "kimi-code": "Kimi Code", "copilot-cli": "GitHub Copilot"},
+		Agents: make(map[string]string),
 		Store:  s, Token: token, Watch: []string{path, path + "-wal"}, StoreFiles: []string{path, path + "-wal"}, NoTraces: "run hookspan install", Version: "1.2.3",
 		Resume: func(_ context.Context, t *store.Summary) string { return t.Host + " --resume " + t.Session },
 		Status: func(context.Context) (any, error) {
@@ -92,6 +93,9 @@ func serveAt(t *testing.T, at string, tasks []sample.Task, edit *editing, change
 		Findings: func(context.Context) (any, error) {
 			return []any{map[string]any{"level": "problem", "text": "no agent has hookspan's hooks", "hint": "hookspan install"}}, nil
 		},
+	}
+	for _, a := range hook.Agents() {
+		options.Agents[a.Host] = a.Name
 	}
 	home := hookstest.New(t)
 	options.Hooks = home.Catalog(s)

@@ -54,23 +54,18 @@ func (i Installer) pi() bool { return i.Agent.Plugin == "" }
 
 // text returns a text with the agent's names in it.
 func (i Installer) text(of string) string {
-	return strings.NewReplacer("AGENT", i.Agent.Name, "WORD", i.Agent.Word, "PACKAGE", i.Agent.Plugin, "NOUN", i.noun()).Replace(of)
+	return strings.NewReplacer("AGENT", i.Agent.Name, "WORD", i.Agent.Word, "PACKAGE", i.Agent.Plugin, "NOUN", i.form().noun).Replace(of)
 }
 
-// noun is the agent's word for the plugin.
-func (i Installer) noun() string {
-	if i.pi() {
-		return "extension"
-	}
-	return "plugin"
-}
+// form is an agent's word for the plugin, the folder for plugins in a folder of the agent's, and
+// the plugin's text.
+type form struct{ noun, folder, source string }
 
-// folder is the place for plugins in a folder of the agent's.
-func (i Installer) folder(of string) string {
+func (i Installer) form() form {
 	if i.pi() {
-		return filepath.Join(of, "extensions")
+		return form{"extension", "extensions", piSource}
 	}
-	return filepath.Join(of, "plugin")
+	return form{"plugin", "plugin", opencodeSource}
 }
 
 // plugin is the content of a plugin file of hookspan's.
@@ -85,11 +80,7 @@ type plugin struct {
 // render returns the text of the plugin that starts a program.
 func (i Installer) render(binary string) []byte {
 	quoted, _ := json.Marshal(binary) // a string; JSON's are JavaScript's, too
-	source := opencodeSource
-	if i.pi() {
-		source = piSource
-	}
-	body := strings.Replace(i.text(program+source), "HOOK_PROGRAM", string(quoted), 1)
+	body := strings.Replace(i.text(program+i.form().source), "HOOK_PROGRAM", string(quoted), 1)
 	return fmt.Appendf(nil, "%s%d%s\n%s%s\n%s", markerPrefix, pluginVersion, i.text(markerRest), sumPrefix, sum(body), body)
 }
 
@@ -134,13 +125,13 @@ func (i Installer) userSite(sys install.System) (site, error) {
 		named = filepath.Join(config, i.Agent.Word)
 	}
 	dir = cmp.Or(named, dir)
-	return site{install.Place{Path: i.folder(dir), Kind: install.ScopeUser, Readers: i.Agent.Name + ", all your projects"}, dir}, sys.CheckHome()
+	return site{install.Place{Path: filepath.Join(dir, i.form().folder), Kind: install.ScopeUser, Readers: i.Agent.Name + ", all your projects"}, dir}, sys.CheckHome()
 }
 
 func (i Installer) projectSite(project string) site {
 	dir := filepath.Join(project, "."+i.Agent.Word)
 	return site{install.Place{
-		Path: i.folder(dir), Kind: install.ScopeProject, Project: project, Readers: i.Agent.Name + ", this project",
+		Path: filepath.Join(dir, i.form().folder), Kind: install.ScopeProject, Project: project, Readers: i.Agent.Name + ", this project",
 	}, dir}
 }
 
@@ -223,7 +214,7 @@ func (i Installer) Plan(_ context.Context, sys install.System, o install.Options
 	}
 	if a.Op.Writes() {
 		if err := install.Writable(s.Place.Path); err != nil {
-			return nil, fmt.Errorf("%s folder %q: %w", i.noun(), s.Place.Path, err)
+			return nil, fmt.Errorf("%s folder %q: %w", i.form().noun, s.Place.Path, err)
 		}
 	}
 	if a.Op.Writes() || a.Op == install.OpKeep {
@@ -272,11 +263,11 @@ func (i Installer) look(s site) (a install.Action, have plugin, ours bool, err e
 	}
 	was, err := install.Follow(s.file())
 	if err != nil {
-		return a, have, false, fmt.Errorf("%s %w", i.noun(), err)
+		return a, have, false, fmt.Errorf("%s %w", i.form().noun, err)
 	}
 	have, ours = read(was.Data)
 	return install.Action{
-		Place: s.Place.Path, Path: s.file(), Event: i.noun(), Was: was, Mode: 0o644, FolderMode: 0o755, Check: check,
+		Place: s.Place.Path, Path: s.file(), Event: i.form().noun, Was: was, Mode: 0o644, FolderMode: 0o755, Check: check,
 	}, have, ours, nil
 }
 
@@ -352,7 +343,7 @@ func (i Installer) Status(_ context.Context, sys install.System, o install.Optio
 			r.Sites = append(r.Sites, at)
 			continue
 		}
-		h := install.Hook{Event: i.noun(), Path: s.file(), Program: have.Binary, State: install.StateInstalled, Faulty: true}
+		h := install.Hook{Event: i.form().noun, Path: s.file(), Program: have.Binary, State: install.StateInstalled, Faulty: true}
 		switch {
 		case a.Was.Missing() && m.Settings.Find(s.file()) == nil:
 			continue
@@ -423,7 +414,7 @@ NOUNs at its start. AGENT's settings stay as they are. hookspan uninstall WORD
 removes the file.
 ` + fetches + `
   --scope user      ` + user + `
-  --scope project   ` + filepath.ToSlash(i.folder(".WORD")) + ` in the project`),
+  --scope project   ` + filepath.ToSlash(filepath.Join(".WORD", i.form().folder)) + ` in the project`),
 		Flags: map[string]string{
 			"force":   i.text("rewrite a hookspan NOUN that was edited"),
 			"scope":   i.text("whose NOUN folder: user or project"),

@@ -44,5 +44,5 @@ func Agents(getenv func(string) string) []record.Agent {
 	for _, a := range hook.Plugins() {
 		all = append(all, record.Agent{Facts: a, Peek: opencode.Peek, StreamEnded: opencode.StreamEnded})
 	}
-	return append(all, record.Agent{Facts: hook.AgentOf(hook.HostPi), Peek: pi.Peek, StreamEnded: opencode.StreamEnded})
+	return append(all, record.Agent{Facts: hook.AgentOf(hook.HostPi), Peek: pi.Protocol.Peek, StreamEnded: opencode.StreamEnded})
 }

@@ -46,7 +46,7 @@ func File(t testing.TB, file string, got []byte) []byte {
 	}
 	want, err := os.ReadFile(path) //nolint:gosec // A file of testdata.
 	if err != nil {
-		t.Error(err)
+		t.Errorf("%v: -update writes it", err)
 		return nil
 	}
 	return want

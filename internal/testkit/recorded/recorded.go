@@ -5,8 +5,12 @@ package recorded
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/hook"
 )
 
 // Session is a recorded session.
@@ -22,7 +26,8 @@ type Session struct {
 	Files string
 }
 
-// Sessions are all recorded sessions.
+// Sessions are all recorded sessions. Those of agents that write their payloads into one file
+// are found: each has a folder of its name with the agent's files.
 func Sessions() []Session {
 	all := []Session{
 		{"cline", "classic-session", "../../demo/task"},
@@ -41,23 +46,19 @@ func Sessions() []Session {
 		{"claude", "session.ndjson", "claude/2.1.240"},
 		{"pi", "fork.ndjson", "pi/branch"},
 	}
-	for agent, names := range map[string]string{
-		"codex":    "direct direct-0.140 codemode-resume subagent-v1 subagent-v2 compact behave interrupt failed-stream api-error",
-		"copilot":  "lag not-allowed api-error interrupt subagent tools-resume behave hello",
-		"gemini":   "api-error interrupt subagent tools-resume behave hello",
-		"opencode": "tools-resume permission subagent interrupt api-error",
-		"kilo":     "tools-resume subagent",
-		"kimi":     "tools-resume subagent background-subagent interrupt api-error behave compact approval",
-		"pi":       "tools-resume interrupt api-error retry queue branch compact",
-		"qwen":     "hello behave tools-resume subagent interrupt api-error",
-		"claude":   "tools-resume subagent background-subagent interrupt api-error",
-	} {
-		for name := range strings.FieldsSeq(names) {
-			payloads := name + ".ndjson"
-			if agent == "claude" {
-				payloads = "e2e/" + name
+	for name := range strings.FieldsSeq("tools-resume subagent background-subagent interrupt api-error") {
+		all = append(all, Session{"claude", "e2e/" + name, "claude/" + name})
+	}
+	root, _ := Root() // without it Raws has the error
+	for _, a := range hook.Agents() {
+		paths, _ := filepath.Glob(filepath.Join(root, "hook", a.Word, "testdata", "*.ndjson")) // the pattern is a good one
+		for _, path := range paths {
+			name := filepath.Base(path)
+			files := a.Word + "/" + strings.TrimSuffix(name, ".ndjson")
+			_, err := os.Stat(filepath.Join(root, "internal", "transcript", "testdata", filepath.FromSlash(files)))
+			if err == nil {
+				all = append(all, Session{a.Word, name, files})
 			}
-			all = append(all, Session{agent, payloads, agent + "/" + name})
 		}
 	}
 	slices.SortFunc(all, func(x, y Session) int { return cmp.Compare(x.Name(), y.Name()) })
@@ -69,7 +70,7 @@ func Named(name string) (Session, error) {
 	all := Sessions()
 	i := slices.IndexFunc(all, func(s Session) bool { return s.Name() == name })
 	if i < 0 {
-		return Session{}, fmt.Errorf("no recorded session %q", name)
+		return Session{}, fmt.Errorf("no recorded session %q: want hook/AGENT/testdata/SESSION.ndjson and internal/transcript/testdata/AGENT/SESSION", name)
 	}
 	return all[i], nil
 }

@@ -5,6 +5,7 @@ package skip
 import (
 	"fmt"
 	"os"
+	"path"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,8 +17,8 @@ const (
 	Log = "HOOKSPAN_TEST_SKIPS"
 	// Require is the environment variable that makes a test fail that this machine
 	// cannot run: "all", or a file with the tests that may be left out on it. Each line
-	// has a package and, unless it means all tests of the package, a blank and a test,
-	// as in "internal/traces/store TestModes"; a line that begins with # is a comment.
+	// has a package or a pattern of packages and, unless it means all their tests, a blank and a
+	// test, as in "internal/traces/store TestModes"; a line that begins with # is a comment.
 	Require = "HOOKSPAN_TEST_REQUIRE"
 )
 
@@ -76,7 +77,9 @@ func allowed(t testing.TB, test string) bool {
 	}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
-		if line != "" && line[0] != '#' && (test == line || strings.HasPrefix(test, line+"/") || strings.HasPrefix(test, line+" ")) {
+		in, _, _ := strings.Cut(test, " ")
+		all, _ := path.Match(line, in)
+		if line != "" && line[0] != '#' && (all || test == line || strings.HasPrefix(test, line+"/") || strings.HasPrefix(test, line+" ")) {
 			return true
 		}
 	}

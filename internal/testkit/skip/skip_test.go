@@ -58,6 +58,7 @@ func TestARequiredTestFailsInsteadOfBeingLeftOut(t *testing.T) {
 		{"all are", "all", "", true},
 		{"all but others", list, "# a comment\ninternal/testkit/skip TestXY\ninternal/other TestX\n", true},
 		{"all but it", list, "internal/testkit/skip TestX\n", false},
+		{"all but packages of a pattern", list, "internal/*/skip\n", false},
 		{"all but its package", list, "internal/testkit/skip\n", false},
 		{"all but this row", list, "internal/testkit/skip TestX/row\n", false},
 		{"a list that is not there", list + "x", "", true},

@@ -9,24 +9,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/transcript"
-	"github.com/hookspan/hookspan/internal/transcript/codex"
-	"github.com/hookspan/hookspan/internal/transcript/copilot"
-	"github.com/hookspan/hookspan/internal/transcript/gemini"
-	"github.com/hookspan/hookspan/internal/transcript/kimi"
-	"github.com/hookspan/hookspan/internal/transcript/pi"
-	"github.com/hookspan/hookspan/internal/transcript/qwen"
 )
 
 // TestPlacesOfTexts looks each text of the recorded sessions up in the line that is
 // named as its place.
 func TestPlacesOfTexts(t *testing.T) {
 	t.Parallel()
-	for name, agent := range map[string]transcript.Reader{
-		"codex": codex.Agent, "copilot": copilot.Agent, "gemini": gemini.Agent, "kimi": kimi.Agent, "pi": pi.Agent, "qwen": qwen.Agent,
-	} {
+	for _, a := range agents.All() {
+		if a.Plugin != "" || a.Host == hook.HostCline {
+			continue // its files are no lines
+		}
+		name, agent := a.Word, a.Transcript
 		recordings, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", name, "*"))
 		if err != nil || len(recordings) == 0 {
 			t.Fatal(recordings, err)
@@ -34,7 +31,6 @@ func TestPlacesOfTexts(t *testing.T) {
 		found := 0
 		for _, dir := range recordings {
 			home := t.TempDir()
-			a, _ := agents.All().Named(name)
 			if err := os.CopyFS(filepath.Join(home, a.Folder), os.DirFS(dir)); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +68,7 @@ func TestPlacesOfTexts(t *testing.T) {
 			}
 		}
 		if found < 5 {
-			t.Errorf("%s: %d calls", name, found)
+			t.Errorf("%s: %d calls in the recorded sessions, want 5 at least", name, found)
 		}
 	}
 }

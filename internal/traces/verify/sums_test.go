@@ -12,6 +12,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/agents"
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/opencodetest"
@@ -32,16 +33,14 @@ type recording struct {
 }
 
 // recordedFolders are the recorded sessions and where their agents keep them.
-var recordedFolders = map[string]string{
-	"claude/*/projects":       ".claude/projects",
-	"../../demo/task":         ".cline/data/tasks/1795175957341",
-	"sdk/*":                   ".cline/data/sessions",
-	"kimi/*/sessions":         ".kimi-code/sessions",
-	"qwen/*/projects":         ".qwen/projects",
-	"copilot/*/session-state": ".copilot/session-state",
-	"gemini/*/tmp":            ".gemini/tmp",
-	"codex/*/sessions":        ".codex/sessions",
-	"pi/*/agent":              ".pi/agent",
+func recordedFolders() map[string]string {
+	folders := map[string]string{"../../demo/task": ".cline/data/tasks/1795175957341", "sdk/*": ".cline/data/sessions"}
+	for _, a := range hook.Agents() {
+		if a.Plugin == "" && a.Host != hook.HostCline {
+			folders[a.Word+"/*"] = a.Folder
+		}
+	}
+	return folders
 }
 
 // recordings reads the recorded sessions of all agents.
@@ -52,14 +51,15 @@ func recordings(t *testing.T) (all []recording) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = other.Close() })
-	for _, pattern := range slices.Sorted(maps.Keys(recordedFolders)) {
+	folders := recordedFolders()
+	for _, pattern := range slices.Sorted(maps.Keys(folders)) {
 		found, err := filepath.Glob(filepath.Join("..", "..", "transcript", "testdata", filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, from := range found {
 			home := t.TempDir() // each its own, so that little is read again and again
-			if err := os.CopyFS(filepath.Join(home, filepath.FromSlash(recordedFolders[pattern])), os.DirFS(from)); err != nil {
+			if err := os.CopyFS(filepath.Join(home, filepath.FromSlash(folders[pattern])), os.DirFS(from)); err != nil {
 				t.Fatal(err)
 			}
 			all = append(all, read(t, home)...)

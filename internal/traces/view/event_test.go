@@ -258,7 +258,7 @@ func TestEventSaysWhatARunDidWhereItsAnswerDoesNotFit(t *testing.T) {
 
 func TestEventNamesAgentsShortly(t *testing.T) {
 	for agent, want := range map[string]string{
-		"copilot-cli": "copilot ", "gemini-cli": "gemini ", "claude-code": "claude ", "qwen-code": "qwen ", "kimi-code": "kimi ", "opencode": "opencode ", "pi": "pi ", "a-longer-name": "a-longe… ",
+		"copilot-cli": "copilot ", "claude-code": "claude ", "opencode": "opencode ", "pi": "pi ", "a-longer-name": "a-longe… ",
 	} {
 		e := EventLine{Time: t0, Agent: agent, Kind: hook.KindPrompt.String(), Text: "hi"}
 		if got := Event(&e, Options{Width: 80, Location: time.UTC}); !strings.HasPrefix(got[len("00:00:00 "):], want) {

@@ -3,7 +3,6 @@ package codex
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -268,16 +267,7 @@ func (l *log) calling() bool {
 // close notes that no row follows.
 func (l *log) close() {
 	l.old.counts.close()
-	l.left = append(l.left, unanswered(l.openCalls)...)
-}
-
-// unanswered are calls that have no result yet, in their order, which it forgets.
-func unanswered(open map[string]hook.ToolResult) []hook.ToolResult {
-	calls := slices.SortedFunc(maps.Values(open), func(a, b hook.ToolResult) int {
-		return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID))
-	})
-	clear(open)
-	return calls
+	l.left = append(l.left, transcript.Unanswered(l.openCalls)...)
 }
 
 // leave adds the calls without a result. The item of one may have been completed before its

@@ -12,18 +12,10 @@ import (
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
-// The types of rows, and the roles of messages, that are read.
+// The kinds of the messages of the user and of the model.
 const (
-	kindSession       = "session"
-	kindMessage       = "message"
-	kindModel         = "model_change"
-	kindUsage         = "usage"
-	kindCompaction    = "compaction"
-	kindBranchSummary = "branch_summary"
-	kindCustomMessage = "custom_message"
-	roleUser          = kindMessage + "/user"
-	roleAssistant     = kindMessage + "/assistant"
-	roleResult        = kindMessage + "/toolResult"
+	roleUser      = "message/user"
+	roleAssistant = "message/assistant"
 )
 
 // idle are the rows that say nothing of the work: what Pi keeps for its screen and for
@@ -48,7 +40,7 @@ type row struct {
 func (r *row) Parse(line []byte) bool {
 	o := rawjson.Members(line)
 	*r = row{kind: o.Text("type"), id: o.Text("id"), at: transcript.ISOTime(o.Text("timestamp")), o: o}
-	if r.kind == kindMessage {
+	if r.kind == "message" {
 		r.message = o.Members("message")
 		r.kind += "/" + r.message.Text("role")
 		r.said = rawjson.Instant(r.message.Get("timestamp"))
@@ -125,7 +117,7 @@ func (l *log) add(r *row) {
 		case r.kind == roleAssistant:
 			l.inherited++
 			l.asks(r)
-		case r.kind == kindModel:
+		case r.kind == "model_change":
 			l.chooses(r)
 		}
 		return
@@ -139,15 +131,15 @@ func (l *log) add(r *row) {
 		l.addPrompt(r, queued)
 	case roleAssistant:
 		l.addAnswer(r)
-	case roleResult:
+	case "message/toolResult":
 		l.addResult(r)
-	case kindModel:
+	case "model_change":
 		l.chooses(r)
-	case kindCustomMessage:
+	case "custom_message":
 		l.custom = &hook.Prompt{At: r.at, Text: words(r.o.Get("content"), "text", "\n"), Turn: r.id, Injected: true}
-	case kindUsage, kindBranchSummary:
+	case "usage", "branch_summary":
 		l.addUsage(r)
-	case kindCompaction:
+	case "compaction":
 		l.out.Compactions = append(l.out.Compactions, r.at)
 		l.addUsage(r)
 	default:
@@ -227,11 +219,9 @@ func (l *log) addAnswer(r *row) {
 	text := words(content, "text", "")
 	kind, class := pi.End(m.Text("stopReason"))
 	took, timed := rawjson.Millis(m.Get("durationMs"))
-	c := hook.Request{
-		ID: cmp.Or(m.Text("responseId"), r.id), Turn: l.turn, Start: cmp.Or(r.said, l.last, r.at), End: r.at, Provider: l.provider, Model: l.model,
-		ResponseModel: m.Text("responseModel"), FinishReason: finish(m.Text("stopReason")), Error: class, Message: m.Text("errorMessage"),
-		Text: l.out.Texts.Keep(text), Reasoning: l.out.Texts.Keep(words(content, "thinking", "\n")), Usage: pi.Usage(m.Members("usage")),
-	}
+	c := pi.Answer(m, r.id)
+	c.Turn, c.Start, c.End, c.Provider, c.Model, c.Message = l.turn, cmp.Or(r.said, l.last, r.at), r.at, l.provider, l.model, m.Text("errorMessage")
+	c.Text, c.Reasoning = l.out.Texts.Keep(text), l.out.Texts.Keep(words(content, "thinking", "\n"))
 	if ended := c.Start.Add(took); timed && ended.Before(r.at) {
 		c.End = ended
 	}
@@ -270,14 +260,6 @@ func (l *log) addAnswer(r *row) {
 	}
 }
 
-// finish gives Pi's reason why the model stopped the spelling of other agents.
-func finish(reason string) string {
-	if reason == "toolUse" {
-		return "tool_use"
-	}
-	return reason
-}
-
 // addUsage adds requests that are no message.
 func (l *log) addUsage(r *row) {
 	c := hook.Request{
@@ -290,7 +272,7 @@ func (l *log) addUsage(r *row) {
 	case l.end == nil && len(l.asked) == 0 && !l.worked.IsZero():
 		c.Start = l.worked // the turn waits for it
 	case l.end == nil:
-	case l.query.Full || r.kind != kindUsage:
+	case l.query.Full || r.kind != "usage":
 		c.Start, c.End = l.end.At, l.end.At
 	default:
 		c.Turn = "" // no hook reports it after the turn's end: it is of the one that comes next
@@ -340,26 +322,20 @@ func (l *log) addResult(r *row) {
 // leave adds the calls without a result, as a process leaves them that is killed. The next one
 // may have calls with their ids.
 func (l *log) leave() {
-	from := len(l.out.Results)
-	for _, c := range l.asked {
+	for _, c := range transcript.Unanswered(l.asked) {
 		c.Status, c.Input = hook.ToolUnknown, l.out.Texts.KeepJSON(c.Input)
 		l.out.Results = append(l.out.Results, c)
 	}
-	clear(l.asked)
-	slices.SortFunc(l.out.Results[from:], func(a, b hook.ToolResult) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
 }
 
 // addEvents adds the events that the extension would have handed on.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		e := hook.Event{Kind: hook.KindPrompt, Name: "message_end", Turn: p.Turn, Prompt: p.Text}
+		e := hook.Event{Name: "message_end", Turn: p.Turn}
 		if p.Queued {
 			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
 		}
-		if p.Injected {
-			e.Attrs = []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}
-		}
-		b.Add(p.At, e)
+		b.AddPrompt(&p, e)
 	}
 	b.AddTools(nil)
 	const settled = "agent_settled"

@@ -165,14 +165,8 @@ type head struct {
 // headOf reads the first rows of a file. It is empty for a file that is no session.
 func headOf(ctx context.Context, f *transcript.Files, path string) (h head, info os.FileInfo) {
 	says, info := f.Fact(path, func() (says []string, err error) {
-		file, err := f.Open(ctx, path, 0)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }() // read only
-		var r row
-		err = transcript.First(ctx, file.Head(), &r, func() bool {
-			if says == nil && r.kind == kindSession {
+		err = eachRow(ctx, f, path, (*transcript.File).Head, func(r *row) bool {
+			if says == nil && r.kind == "session" {
 				says = []string{r.o.Text("id"), r.o.Text("cwd"), r.o.Text("timestamp"), r.o.Text("parentSession"), ""}
 				return true
 			}
@@ -189,6 +183,17 @@ func headOf(ctx context.Context, f *transcript.Files, path string) (h head, info
 	return h, info
 }
 
+// eachRow gives visit the rows of a part of a file until it returns false.
+func eachRow(ctx context.Context, f *transcript.Files, path string, part func(*transcript.File) transcript.Sized, visit func(*row) bool) error {
+	file, err := f.Open(ctx, path, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // read only
+	var r row
+	return transcript.First(ctx, part(file), &r, func() bool { return visit(&r) })
+}
+
 // rowKey is the id and the time of a row, which its copies have as well.
 type rowKey struct {
 	id string
@@ -200,13 +205,8 @@ func rowsOf(ctx context.Context, f *transcript.Files, path string) map[rowKey]bo
 	type key struct{ rows string }
 	return transcript.Recall(f, key{path}, func(f *transcript.Files) map[rowKey]bool {
 		rows := make(map[rowKey]bool)
-		file, err := f.Open(ctx, path, 0)
-		if err != nil {
-			return rows
-		}
-		defer func() { _ = file.Close() }() // read only
-		var r row
-		_ = transcript.First(ctx, file, &r, func() bool {
+		whole := func(file *transcript.File) transcript.Sized { return file }
+		_ = eachRow(ctx, f, path, whole, func(r *row) bool {
 			rows[rowKey{r.id, r.at.UnixNano()}] = true
 			return true
 		})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/testkit/skip"
 )
 
@@ -23,7 +24,7 @@ func write(t *testing.T, home, path, text string) {
 // TestUnknownKindsAreCounted has a row of a kind of the future in the files of each agent: with
 // a role, it may be work.
 func TestUnknownKindsAreCounted(t *testing.T) {
-	for name, file := range map[string]struct{ path, row string }{
+	files := map[string]struct{ path, row string }{
 		"claude-code": {".claude/projects/-w/s.jsonl", `{"type":"new-kind","sessionId":"s"`},
 		"codex":       {".codex/sessions/rollout-2026-01-01T00-00-00-01a20018-0000-7000-8000-000000000000.jsonl", `{"type":"new-kind","timestamp":"2026-01-01T00:00:00Z","payload":{}`},
 		"copilot-cli": {".copilot/session-state/s/events.jsonl", `{"type":"new-kind","data":{}`},
@@ -33,7 +34,13 @@ func TestUnknownKindsAreCounted(t *testing.T) {
 		"pi":          {".pi/agent/sessions/-w/1_s.jsonl", `{"type":"new-kind","timestamp":"2026-01-01T00:00:00Z"`},
 		"cline":       {".cline/data/tasks/1795175957341/ui_messages.json", `{"ts":1,"type":"say","say":"new-kind"`},
 		"cline asks":  {".cline/data/tasks/1795175957341/ui_messages.json", `{"ts":1,"type":"ask","ask":"new-kind"`},
-	} {
+	}
+	for _, a := range hook.Agents() {
+		if _, ok := files[a.Host]; !ok && a.Plugin == "" {
+			t.Errorf("no file of %s with a row of an unknown kind; kinds.txt has those that are known", a.Host)
+		}
+	}
+	for name, file := range files {
 		host, _, _ := strings.Cut(name, " ")
 		for more, counts := range map[string]bool{`}`: false, `,"role":"assistant"}`: true, `,"x":{"tool_call_id":"c1"}}`: true} {
 			home := t.TempDir()
