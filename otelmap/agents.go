@@ -68,10 +68,16 @@ func (a *actor) add(c *call) {
 	a.first[id] = c.start
 }
 
+// answers reports a request that may have an answer: of one at a single moment the tokens alone
+// are known, such as of one of the program's behind the agent's last.
+func answers(c *hook.Request) bool {
+	return c.Kind == hook.RequestSingle && !c.Start.Equal(c.End)
+}
+
 // last returns the agent's last request.
 func (a *actor) last() *hook.Request {
 	for _, c := range slices.Backward(a.requests) {
-		if c.Kind == hook.RequestSingle {
+		if answers(c) {
 			return c
 		}
 	}

@@ -144,7 +144,9 @@ func (b *Builder) Add(e hook.Event) {
 		if e.Request != nil {
 			b.requests.add(&e)
 		}
-		return
+		if e.Turn == "" || !b.opts.Agent.Unnamed {
+			return // else it names a turn
+		}
 	case hook.KindHookRuns:
 		b.addHooks(e)
 		return
@@ -187,10 +189,8 @@ func (b *Builder) Runs(now time.Time) []*Run {
 	if b.turns() {
 		add = s.addTurnEvent
 	}
-	items := b.sorted()
-	for i := range items {
-		s.promptFirst(items[i:])
-		add(items[i])
+	for _, it := range b.sorted() {
+		add(it)
 	}
 	s.endByFiles()
 	b.ran = b.matchHooks()
@@ -251,7 +251,17 @@ func (b *Builder) LinkTo(session, turn, traceparent string) {
 	b.runs = nil
 }
 
-// ApplyRefusals takes from the host's files which ends of turns one of the user's
+// ApplyFiles takes from the host's files what hooks do not say of turns: which these are, and
+// which ends were refused. It reports whether that changes the runs.
+func (b *Builder) ApplyFiles(tr *hook.Transcript) bool {
+	named := b.opts.Agent.Unnamed && b.nameTurns(tr)
+	if named {
+		b.runs = nil
+	}
+	return b.applyRefusals(tr.Ends) || named
+}
+
+// applyRefusals takes from the host's files which ends of turns one of the user's
 // hooks refused, so that the agent continued. It reports whether that changes the
 // runs.
 //
@@ -259,7 +269,7 @@ func (b *Builder) LinkTo(session, turn, traceparent string) {
 // the refusal may be written before the end is stored. A turn's first refusal is
 // that of its first end, and so on. Where turns have no number, a refusal has the
 // time of its end. An end that names no turn is of the one that was named last.
-func (b *Builder) ApplyRefusals(ends []hook.TurnEnd) bool {
+func (b *Builder) applyRefusals(ends []hook.TurnEnd) bool {
 	stops := make(map[string][]*item)
 	began := make(map[string]time.Time)
 	turn := ""

@@ -316,6 +316,10 @@ func (b *Builder) sharedFacts(e *hook.Event) *facts {
 		e.HostVersion, e.Provider, e.Model, e.Cwd, e.User, e.PermissionMode, e.TraceParent, e.Resource,
 		strings.Join(e.Folders, "\x00"),
 	}
+	return b.share(f)
+}
+
+func (b *Builder) share(f facts) *facts {
 	shared := b.facts[f]
 	if shared == nil {
 		if len(b.facts) == manyFacts {

@@ -128,7 +128,7 @@ func (j *joined) agentMessage(a *actor) *tracepb.Span {
 // calls.
 func (a *actor) finish() string {
 	for _, c := range slices.Backward(a.requests) {
-		if c.Kind == hook.RequestSingle && c.Error == "" {
+		if answers(c) && c.Error == "" {
 			if reason := cmp.Or(finishReasons[c.FinishReason], c.FinishReason); reason != "tool_call" {
 				return reason
 			}

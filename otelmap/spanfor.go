@@ -13,8 +13,9 @@ import (
 // root span. It is for programs that add spans below it while the run is still
 // open.
 //
-// Later events do not change the answer if the log is in the host's order and the
-// run's first event has the context that the run was started in. ok is false if
+// Later events do not change the answer if the log is in the host's order, the
+// run's first event has the context that the run was started in, and no later event
+// names its turn. ok is false if
 // the event was not added, belongs to no run, or the run's beginning is not known.
 func (b *Builder) SpanFor(about *hook.Event) (sc, root trace.SpanContext, ok bool) {
 	it := b.find(about)

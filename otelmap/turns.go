@@ -3,6 +3,8 @@ package otelmap
 import (
 	"cmp"
 	"slices"
+	"sort"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 )
@@ -30,12 +32,17 @@ func (s *segmenter) addTurnEvent(it *item) {
 	}
 	s.closeIdle(it.At())
 	switch it.Kind {
+	case hook.KindAside:
+		s.named(it)
 	case hook.KindPrompt, hook.KindRunStart, hook.KindRunResume:
 		s.ended = false
 		s.carry.Processes = max(1, s.carry.Processes)
 		if s.open != nil && it.Turn != "" && s.open.turn == it.Turn {
 			// The user typed while the agent worked, or the events came out of order.
 			s.open.attach(it)
+			return
+		}
+		if s.b.opts.Agent.Unnamed && it.keyed && s.named(it) {
 			return
 		}
 		if s.open != nil && it.Turn == "" && (s.open.refused() || it.marked(KeyPromptQueued)) {
@@ -67,21 +74,78 @@ func (s *segmenter) addTurnEvent(it *item) {
 	}
 }
 
-// promptFirst puts the prompt of a turn before the turn's end, which is the first of the events
-// and names no turn. An agent may not wait for the hook of a prompt: that of the end of a turn
-// that is answered at once may be faster.
-func (s *segmenter) promptFirst(events []*item) {
-	end := events[0]
-	if !s.b.turns() || s.open != nil || end.Turn != "" || end.ParentAgent != "" || end.Kind != hook.KindRunComplete && end.Kind != hook.KindRunError || len(events) == 1 {
-		return
+// named reports that an event only names a turn: one that a prompt has opened, or work that came
+// before the event. The agent does not wait for the hook, which may be stored at any later place.
+func (s *segmenter) named(it *item) bool {
+	r, known := s.turnRuns[it.Turn], s.known(it)
+	for i := len(s.runs) - 1; i >= 0 && r == nil && !known; i-- {
+		from := s.runs[i].from
+		switch {
+		case s.runs[i].turn != "":
+		case it.Kind == hook.KindAside && from.Kind == hook.KindPrompt && from.Prompt == it.Prompt,
+			it.Kind == hook.KindPrompt && from.Kind != hook.KindPrompt && s.runs[i] == s.last():
+			r = s.runs[i]
+			r.turn, r.ID = it.Turn, turnRunID(s.b.host, s.b.session, it.Turn)
+			r.whole, s.turnRuns[it.Turn] = r.ID, r
+		}
 	}
-	next := events[1]
-	if next.Kind != hook.KindPrompt || next.Turn == "" || s.turnRuns[next.Turn] != nil || next.StoredAt().Sub(end.StoredAt()) > repeatWithin {
-		return
+	if r != nil {
+		r.attachLate(it)
 	}
-	prompt := *next
-	prompt.time = end.at()
-	events[0], events[1] = &prompt, end
+	return r != nil || known || it.Kind == hook.KindAside
+}
+
+// nameTurns gives the lead agent's events the turns that the files know and hooks do not name: a
+// prompt the next one there, a call that of its result, and what the agent waits for the last one
+// begun. The hook of a failure or an interruption may come later than the next turn.
+func (b *Builder) nameTurns(tr *hook.Transcript) (changed bool) {
+	begun, called := make([]hook.Prompt, 0, len(tr.Prompts)), make(map[string]string)
+	for _, p := range tr.Prompts {
+		if p.Turn != "" && !p.Queued {
+			begun = append(begun, p)
+		}
+	}
+	for _, r := range tr.ToolResults {
+		if turn, again := called[r.ID]; r.Agent != "" || again && turn != r.Turn {
+			r.Turn = "" // the id is not one call's
+		}
+		called[r.ID] = r.Turn
+	}
+	after := func(at time.Time) int {
+		return sort.Search(len(begun), func(i int) bool { return begun[i].At.After(at) })
+	}
+	next := len(begun) // no earlier event is of it or a later one
+	for _, it := range slices.Backward(b.sorted()) {
+		if it.Turn != "" || it.ParentAgent != "" {
+			continue
+		}
+		turn := ""
+		switch it.Kind {
+		case hook.KindPrompt:
+			// The files have milliseconds. A prompt that was refused has no turn.
+			if i := after(it.StoredAt().Add(-time.Millisecond)); i < next {
+				turn, next = begun[i].Turn, i
+			}
+		case hook.KindToolStart, hook.KindRunComplete:
+			if next = min(next, after(it.StoredAt())); next > 0 {
+				turn = begun[next-1].Turn
+			}
+		case hook.KindToolEnd, hook.KindPermission:
+			turn = called[it.Tool.ID]
+		case hook.KindRunError, hook.KindRunCancel:
+			for _, e := range tr.Ends {
+				if (e.Kind == hook.KindRunError) == (it.Kind == hook.KindRunError) && e.Kind.Terminal() && e.Kind != hook.KindRunComplete && !e.At.After(it.StoredAt()) {
+					turn = e.Turn
+				}
+			}
+		}
+		if turn != "" {
+			named := *it.facts
+			named.Turn = turn
+			it.facts, changed = b.share(named), true
+		}
+	}
+	return changed
 }
 
 // beginTurn opens a run for the event's turn. A turn that is open stays open beside it if
@@ -205,8 +269,8 @@ func (s *segmenter) work(it *item) {
 		r.retried()
 		r.attach(it)
 	}
-	if it.Turn == "" && it.Kind == hook.KindToolStart && it.Tool.ID != "" {
-		s.calls.Start(keyOf(it), s.open)
+	if (it.Turn == "" || s.b.opts.Agent.Unnamed) && it.Kind == hook.KindToolStart && it.Tool.ID != "" {
+		s.calls.Start(keyOf(it), cmp.Or(r, s.open))
 	}
 }
 
@@ -263,9 +327,6 @@ func (s *segmenter) note(it *item) {
 // endTurn adds the lead agent's report that it has stopped.
 func (s *segmenter) endTurn(it *item) {
 	r := s.runOf(it)
-	if it.Turn == "" && s.open == nil && s.started != nil {
-		r = nil // what ended before the program started has ended: this turn's prompt is missing
-	}
 	if r == nil {
 		if it.keyed && s.delivered(it) {
 			s.missed(it) // it may also be a copy of the end that was delivered

@@ -819,14 +819,14 @@ func TestRefusedEndContinuesTheTurn(t *testing.T) {
 		t.Fatal("the turn has not ended before the host's files are read")
 	}
 	refused := []hook.TurnEnd{{Turn: "p1", Kind: hook.KindRunResume, At: epoch.Add(2 * time.Second)}}
-	if !b.ApplyRefusals(refused) || b.Runs(now)[0].Ended {
+	if !b.applyRefusals(refused) || b.Runs(now)[0].Ended {
 		t.Error("the turn has ended although its end was refused")
 	}
-	if b.ApplyRefusals(refused) {
+	if b.applyRefusals(refused) {
 		t.Error("the same refusal counts again")
 	}
 	later := buildTurns(Carry{}, logged(turnTool(8, hook.KindToolStart, "p1", "Bash", "a"), again(turnStop(10, "p1"))))
-	if later.ApplyRefusals(refused) {
+	if later.applyRefusals(refused) {
 		t.Error("a refusal from before the place where reading began refuses a later end")
 	}
 	b.Add(again(turnStop(4, "p1")))
@@ -849,7 +849,7 @@ func TestRefusedEndContinuesTheTurn(t *testing.T) {
 func TestRefusedEndWithoutATurn(t *testing.T) {
 	b := buildTurns(Carry{}, logged(turnPrompt(0, "p1"), turnStop(1, ""), turnPrompt(10, "p2"), turnStop(11, "")))
 	now := epoch.Add(15 * time.Second)
-	if !b.ApplyRefusals([]hook.TurnEnd{{Turn: "p2", Kind: hook.KindRunResume, At: epoch.Add(12 * time.Second)}}) {
+	if !b.applyRefusals([]hook.TurnEnd{{Turn: "p2", Kind: hook.KindRunResume, At: epoch.Add(12 * time.Second)}}) {
 		t.Error("no end was refused")
 	}
 	if runs := b.Runs(now); len(runs) != 2 || !runs[0].Ended || runs[1].Ended {
@@ -880,11 +880,11 @@ func TestRefusedEndOfATurnWithoutANumber(t *testing.T) {
 		"of none at this time": {refusal(2), 3},
 	} {
 		b := buildTurns(Carry{}, events)
-		changed := b.ApplyRefusals(tt.ends)
+		changed := b.applyRefusals(tt.ends)
 		if runs := b.Runs(epoch.Add(8 * time.Second)); len(runs) != tt.runs || runs[len(runs)-1].Ended == (name == "of the last") {
 			t.Errorf("%s: %v", name, outline(b, runs, nil))
 		}
-		if changed != (tt.runs != 3 || name == "of the last") || changed && b.ApplyRefusals(tt.ends) {
+		if changed != (tt.runs != 3 || name == "of the last") || changed && b.applyRefusals(tt.ends) {
 			t.Errorf("%s: refusals change the runs: %v, or do so again", name, changed)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -224,5 +225,23 @@ func TestUnnamedSubagentWithTheIDsOfOthers(t *testing.T) {
 				t.Errorf("%s, at %d (-want +got):\n%s", name, first, diff)
 			}
 		}
+	}
+}
+
+// TestAnswerBeforeTokensAlone has tokens of a request of the program's own behind the last answer.
+func TestAnswerBeforeTokensAlone(t *testing.T) {
+	b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Unnamed: true}}, Carry{})
+	b.Add(turnPrompt(0, ""))
+	stop := turnStop(5, "")
+	stop.Result, stop.Key = "", ""
+	b.Add(stop)
+	at := func(sec float64) time.Time { return ev(sec, 0).Time }
+	files := &hook.Transcript{Requests: []hook.Request{
+		{ID: "r1", Start: at(1), End: at(2), Text: "done", FinishReason: "end_turn"},
+		{ID: "r2", Start: at(3), End: at(3), Usage: &hook.Usage{Input: 1}},
+	}}
+	root := spansOf(b, b.Runs(at(9))[0], files)[0]
+	if got := otlp.Text(root.Attributes, KeyOutputValue); got != "done" || !strings.Contains(otlp.Text(root.Attributes, KeyOutputMessages), `"stop"`) {
+		t.Errorf("answer %q in %v", got, root.Attributes)
 	}
 }

@@ -2,7 +2,8 @@
 //
 // Kimi Code's payloads have the form of Claude Code's, so that package hook/claude reads
 // them; this package makes up for the differences. Kimi Code numbers the turns of each agent
-// and names the turn where it begins alone. A subagent runs the same hooks as the lead
+// and names the turn where it begins alone. It does not wait for that hook: the prompt's, for
+// which it waits, begins the turn. A subagent runs the same hooks as the lead
 // agent, also those of the end of a turn, and nothing says which of the two it is: its files
 // do. It does not wait for the hook of a call's end, which it kills with the turn.
 //
@@ -25,6 +26,7 @@ const Dialect = "kimi"
 const (
 	userPromptSubmit = "UserPromptSubmit"
 	turnStarted      = "TurnStarted"
+	subagent         = "subagent"
 )
 
 // Protocol reads the payloads of Kimi Code.
@@ -38,14 +40,10 @@ func Decode(r hook.Raw) ([]hook.Event, error) { return Protocol.Decode(r) }
 func kind(p rawjson.Object, name string, kind hook.Kind) hook.Kind {
 	switch name {
 	case turnStarted:
-		if p.Text("origin_name") != "subagent" {
-			return hook.KindPrompt
-		}
-		return hook.KindAside
-	case userPromptSubmit:
-		if !p.Is("is_steer") { // which starts no turn
+		if p.Text("origin_kind") == "user" || p.Text("origin_name") == subagent {
 			return hook.KindAside
 		}
+		return hook.KindPrompt
 	case "Interrupt":
 		return hook.KindRunCancel
 	case "PermissionResult", "SessionHeartbeat", "TaskStarted", "UserPromptQueued": // which are not installed
@@ -58,10 +56,10 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 	ev.Agent, ev.ParentAgent = "", "" // only questions and notices name it, the lead agent too
 	switch ev.Name {
 	case turnStarted:
-		prompt(p, &ev)
+		turn(p, &ev)
 	case userPromptSubmit:
-		if ev.Kind == hook.KindPrompt {
-			ev.Prompt = Text(p.Get("prompt"))
+		ev.Prompt = Text(p.Get("prompt"))
+		if p.Is("is_steer") { // which starts no turn
 			ev.Attrs = append(ev.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
 		}
 	case "StopFailure":
@@ -81,10 +79,11 @@ func adapt(p rawjson.Object, ev hook.Event) []hook.Event {
 	return []hook.Event{ev}
 }
 
-// prompt reads the beginning of a turn of the lead agent: by a prompt, a skill or a command of
-// the user's, or by Kimi Code, such as when a task in the background has ended.
-func prompt(p rawjson.Object, ev *hook.Event) {
-	if ev.Kind != hook.KindPrompt {
+// turn reads the beginning of a turn of the lead agent. That of the user's prompt only says which
+// turn the prompt has begun. No other hook reports a skill or a command of the user's, and what
+// Kimi Code begins itself, such as when a task in the background has ended.
+func turn(p rawjson.Object, ev *hook.Event) {
+	if p.Text("origin_name") == subagent {
 		return
 	}
 	ev.Turn, ev.Prompt = p.Text("turn_id"), p.Text("prompt")

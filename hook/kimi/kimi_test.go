@@ -28,11 +28,11 @@ func TestWhatAPayloadMeans(t *testing.T) {
 		turn, prompt string
 		marks        []hook.Attr
 	}{
-		`"UserPromptSubmit","prompt":[{"type":"text","text":"go"}],"is_steer":false`: {kind: hook.KindAside},
+		`"UserPromptSubmit","prompt":[{"type":"text","text":"go"}],"is_steer":false`: {kind: hook.KindPrompt, prompt: "go"},
 		`"UserPromptSubmit","prompt":[{"type":"text","text":"go"},{"type":"image_url"},{"type":"text","text":"on"}],"is_steer":true`: {
 			hook.KindPrompt, "", "go\n[image]\non", []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}},
 		},
-		`"TurnStarted","turn_id":0,"origin_kind":"user","prompt":"go"`:                                           {kind: hook.KindPrompt, turn: "0", prompt: "go"},
+		`"TurnStarted","turn_id":0,"origin_kind":"user","prompt":"go"`:                                           {kind: hook.KindAside, turn: "0", prompt: "go"},
 		`"TurnStarted","turn_id":3,"origin_kind":"skill_activation","prompt":"review"`:                           {kind: hook.KindPrompt, turn: "3", prompt: "review"},
 		`"TurnStarted","turn_id":1,"origin_kind":"task"`:                                                         {hook.KindPrompt, "1", "", []hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}},
 		`"TurnStarted","turn_id":0,"origin_kind":"system_trigger","origin_name":"subagent","prompt":"look"`:      {kind: hook.KindAside},

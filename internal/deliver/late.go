@@ -209,7 +209,7 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 	}
 	tr := now.files(ctx, wanted)
 	if tr != nil {
-		then.builder.ApplyRefusals(tr.Ends)
+		then.builder.ApplyFiles(tr)
 	}
 	before := then.builder.Runs(p.Now())
 	for _, r := range now.builder.Runs(p.Now()) {
@@ -292,14 +292,16 @@ func (p *reading) files(ctx context.Context, wanted func(*otelmap.Run) bool) *ho
 	}
 	facts := p.facts
 	facts.Since, facts.Until = p.at, p.at.Add(undecided)
-	for _, r := range p.builder.Runs(p.Now()) {
-		if from := r.Begun().Add(-fileLead); wanted(r) && from.Before(facts.Since) {
+	runs := p.builder.Runs(p.Now())
+	unnamed := !slices.ContainsFunc(runs, wanted) // the files may say which it is
+	for _, r := range runs {
+		if from := r.Begun().Add(-fileLead); (unnamed || wanted(r)) && from.Before(facts.Since) {
 			facts.Since = from
 		}
 	}
 	tr, _ := p.src.Transcript(ctx, p.session, facts)
 	if tr != nil {
-		p.builder.ApplyRefusals(tr.Ends)
+		p.builder.ApplyFiles(tr)
 	}
 	return tr
 }

@@ -291,7 +291,7 @@ func (p *reading) mapRuns(ctx context.Context, s *spool.Session) (err error) {
 			tr.Unread = append(tr.Unread, hook.Unread{Whole: true, Reason: "they could not be read completely"})
 		}
 	}
-	if tr != nil && p.builder.ApplyRefusals(tr.Ends) {
+	if tr != nil && p.builder.ApplyFiles(tr) {
 		due = p.due(now)
 		if again > 0 && len(due) > 0 {
 			p.settle(again)

@@ -30,5 +30,7 @@ func TestDrawnSessions(t *testing.T) {
 			}
 		}
 	}
-	kimicli.Agent.Draw(t, &d)
+	for name, g := range map[string]*scenario.Agent{"in order": &kimicli.Agent, "late": kimicli.Late()} {
+		t.Run(name, func(t *testing.T) { g.Draw(t, &d) })
+	}
 }

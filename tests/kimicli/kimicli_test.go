@@ -1,6 +1,7 @@
 package kimicli_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -121,6 +122,16 @@ func scenarios() map[string]scenario.Case {
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	kimicli.Agent.Run(t, scenarios())
+}
+
+// TestLateHooks has a hook that Kimi Code does not wait for come late.
+func TestLateHooks(t *testing.T) {
+	t.Parallel()
+	cases := scenarios()
+	maps.DeleteFunc(cases, func(name string, _ scenario.Case) bool {
+		return name != "tools, parallel, denied, second turn" && name != "interrupted tool"
+	})
+	kimicli.Late().Run(t, cases)
 }
 
 // TestRemovedHookspanDisturbsNothing removes hookspan while its hooks are installed.

@@ -3,8 +3,11 @@
 package kimicli
 
 import (
+	"context"
 	"embed"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -32,6 +35,39 @@ var Agent = scenario.Agent{
 	Form: llm.Form{API: llm.Chat, LeadTool: "Agent"}, Settings: settings, Kept: ".kimi-code/config.toml", Prompts: prompts, Known: known, Beside: true,
 	// Hooks that it does not wait for may be killed with the turn.
 	Uncounted: []string{"PostToolUse", "PostToolUseFailure"},
+}
+
+// late has a hook wait until some more hooks were recorded, for at most three seconds: it may be
+// stored when its turn has ended, or has been delivered.
+const late = `{ n=$(($(ls $dir | wc -l) + $$ % 5)); i=0; while [ $(ls $dir | wc -l) -lt $n ] && [ $i -lt 60 ]; do i=$((i + 1)); sleep 0.05; done; } </dev/null; `
+
+// Late is Kimi Code whose hook of the beginning of a turn, which it does not wait for, is late.
+func Late() *scenario.Agent {
+	g := Agent
+	g.Install = func(ctx context.Context, a *rig.Arena, bin string, c *scenario.Case) error {
+		if err := errors.Join(settings(a, c.More), a.InstallHookspan(ctx, bin, nil, g.Word)); err != nil {
+			return err
+		}
+		path := filepath.Join(a.Home, g.Kept)
+		text, err := os.ReadFile(path) //nolint:gosec // A file of the arena.
+		if err != nil {
+			return err
+		}
+		lines := strings.Split(string(text), "\n")
+		for i, line := range lines {
+			if before, command, ok := strings.Cut(line, "GOMEMLIMIT="); ok && strings.Contains(line, "kimi TurnStarted") {
+				lines[i] = before + strings.ReplaceAll(late, "$dir", a.Records) + "GOMEMLIMIT=" + command
+			}
+		}
+		return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600)
+	}
+	g.Said = func(t *testing.T, _ *scenario.Case, name string, s rig.StepResult) {
+		t.Helper()
+		if name != "doctor" { // which misses the hook as it was installed
+			scenario.Fine(t, name, s)
+		}
+	}
+	return &g
 }
 
 // config is the user's, with comments and without a line's end.

@@ -121,7 +121,7 @@ func (a *Spec) editTOML(found install.File, w wantedHandler, undo bool, ours fun
 	if e, err := a.open(a.tomlHooks(found.Data), nil, ours); err == nil && !undo && !w.force {
 		for _, h := range e.find() {
 			if state, reason := w.judge(h.handler, h.event, h.matcher); state == install.StateEdited {
-				changes = append(changes, change{op: install.OpEdited, event: h.event, reason: reason + staysEdited})
+				changes = append(changes, change{op: install.OpEdited, event: h.event, reason: reason + "; nothing of the file is changed (--force takes it over)"})
 			}
 		}
 		if len(changes) > 0 {
@@ -273,17 +273,23 @@ func (a *Spec) tomlPart(w wantedHandler, header bool) []byte {
 	return b.Bytes()
 }
 
-// tomlLines yields the lines of a TOML text that are in no string of several lines, with
+// tomlLines yields the lines of a TOML text that are in no string or list of several lines, with
 // headers without the quotes that keys may have.
 func tomlLines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		inside := ""
+		inside, lists := "", 0
 		for line := range strings.Lines(text) {
 			if inside != "" {
 				if strings.Contains(line, inside) {
 					inside = ""
 				}
 				continue
+			}
+			if _, value, ok := strings.Cut(line, "="); lists > 0 {
+				lists += tomlLists(line)
+				continue
+			} else if ok && !strings.HasPrefix(strings.TrimSpace(line), "[") {
+				lists = max(0, tomlLists(value))
 			}
 			if header := strings.TrimSpace(line); strings.HasPrefix(header, "[") {
 				line = strings.NewReplacer(`"`, "", "'", "").Replace(header)
@@ -298,6 +304,25 @@ func tomlLines(text string) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// tomlLists counts how many more lists begin in a line than end there.
+func tomlLists(line string) (n int) {
+	for i := 0; i < len(line) && line[i] != '#'; i++ {
+		switch c := line[i]; c {
+		case '[':
+			n++
+		case ']':
+			n--
+		case '"', '\'':
+			for i++; i < len(line) && line[i] != c; i++ {
+				if c == '"' && line[i] == '\\' {
+					i++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // tomlForm is how hooks are written in a TOML file.

@@ -23,20 +23,22 @@ func TestTOMLPartIsAddedAndTakenOut(t *testing.T) {
 		header int // of [hooks] afterwards
 		fails  string
 	}{
-		"no file":            {"", 1, ""},
-		"other settings":     {"a = 1 # mine\n", 1, ""},
-		"no line's end":      {"a = 1", 1, ""},
-		"hooks of others":    {"[hooks]\nmanaged_dir = \"/opt\"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"/opt/x\"\n", 1, ""},
-		"blanks in a header": {"[ hooks ] # mine\nmanaged_dir = \"/opt\"\n", 0, ""},
-		"a quoted header":    {"[\"hooks\"]\nmanaged_dir = \"/opt\"\n[[\"hooks\".'Stop']]\n", 0, ""},
-		"a header in a text": {"a = \"\"\"\n[hooks]\n\"\"\"\n", 2, ""},
-		"a key in a text":    {"a = '''\nhooks = 1\n'''\n", 1, ""},
-		"another's key":      {"[x]\nhooks.a = 1\n", 1, ""},
-		"an event's value":   {"[hooks]\nmanaged_dir = \"/opt\"\nStop = []\n", 0, "takes no more"},
-		"dotted keys":        {"hooks.managed_dir = \"/opt\"\n", 0, "takes no more"},
-		"an inline table":    {"a = 1\nhooks = { Stop = [] }\n", 0, "takes no more"},
-		"hooks by hand":      {byHand, 0, "written by hand"},
-		"a part cut in two":  {tomlMark + "\nx\n", 0, "is missing"},
+		"no file":             {"", 1, ""},
+		"other settings":      {"a = 1 # mine\n", 1, ""},
+		"no line's end":       {"a = 1", 1, ""},
+		"hooks of others":     {"[hooks]\nmanaged_dir = \"/opt\"\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"/opt/x\"\n", 1, ""},
+		"blanks in a header":  {"[ hooks ] # mine\nmanaged_dir = \"/opt\"\n", 0, ""},
+		"a quoted header":     {"[\"hooks\"]\nmanaged_dir = \"/opt\"\n[[\"hooks\".'Stop']]\n", 0, ""},
+		"a header in a text":  {"a = \"\"\"\n[hooks]\n\"\"\"\n", 2, ""},
+		"a key in a text":     {"a = '''\nhooks = 1\n'''\n", 1, ""},
+		"another's key":       {"[x]\nhooks.a = 1\n", 1, ""},
+		"an event's value":    {"[hooks]\nmanaged_dir = \"/opt\"\nStop = []\n", 0, "takes no more"},
+		"dotted keys":         {"hooks.managed_dir = \"/opt\"\n", 0, "takes no more"},
+		"an inline table":     {"a = 1\nhooks = { Stop = [] }\n", 0, "takes no more"},
+		"values behind lists": {"a = [\n  [1, \"]\"],\n  [2] # ]\n]\nhooks = { Stop = [] }\n", 0, "takes no more"},
+		"a list, no header":   {"a = [\n  [\"hooks\"]\n]\n", 1, ""},
+		"hooks by hand":       {byHand, 0, "written by hand"},
+		"a part cut in two":   {tomlMark + "\nx\n", 0, "is missing"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func Build(events []hook.Event, tr *hook.Transcript, o otelmap.Options) (*otelma
 	}
 	late := last.Add(2 * otelmap.DefaultIdleTimeout)
 	runs := b.Runs(late)
-	if tr != nil && b.ApplyRefusals(tr.Ends) {
+	if tr != nil && b.ApplyFiles(tr) {
 		runs = b.Runs(late)
 	}
 	return b, runs

@@ -54,6 +54,9 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 	l := newLog(q)
 	// While it is being written less is known of the session.
 	l.noted, _ = transcript.Small[state](ctx, f, filepath.Join(sessionDir(path), stateName), false)
+	if l.noted.ForkedFrom == filepath.Base(sessionDir(path)) {
+		l.noted.ForkedFrom = ""
+	}
 	if l.noted.ForkedFrom != "" {
 		_, err := find(ctx, f, transcript.Query{Session: l.noted.ForkedFrom})
 		l.copies = err == nil

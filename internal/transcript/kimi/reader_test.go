@@ -103,8 +103,8 @@ func TestInterruptedRequestHasTheAnswersID(t *testing.T) {
 	}
 }
 
-// Of two calls of unknown tools in one answer the second has no row of its result, only a message
-// when the turn has ended. One whose message says something else stays open.
+// Of the calls of unknown tools in one answer only the first has a row of its result, the others a
+// message when the turn has ended. One whose message says something else stays open.
 func TestUnknownToolsOfOneAnswer(t *testing.T) {
 	const rows = `{"type":"turn.prompt","turnId":0,"origin":{"kind":"user"},"input":"go","time":1796016450000}
 {"type":"context.append_loop_event","event":{"type":"step.begin","uuid":"s"},"time":1796016450001}
@@ -113,25 +113,42 @@ func TestUnknownToolsOfOneAnswer(t *testing.T) {
 {"type":"context.append_loop_event","event":{"type":"tool.result","parentUuid":"u0","toolCallId":"call_0","result":{"output":"Tool \"no_such_a\" not found","isError":true,"durationMs":0}},"time":1796016450040}
 {"type":"context.append_loop_event","event":{"type":"tool.call","uuid":"u1","stepUuid":"s","toolCallId":"call_1","name":"no_such_b","args":{}},"time":1796016450041}
 {"type":"context.append_loop_event","event":{"type":"tool.call","uuid":"u2","stepUuid":"s","toolCallId":"call_2","name":"Bash","args":{}},"time":1796016450042}
+{"type":"context.append_loop_event","event":{"type":"tool.call","uuid":"u3","stepUuid":"s","toolCallId":"call_3","name":"no_such_c","args":{}},"time":1796016450043}
 {"type":"context.append_loop_event","event":{"type":"step.end","uuid":"s","finishReason":"tool_use","messageId":"m"},"time":1796016450061}
 {"message":{"message":{"role":"tool","content":[{"type":"text","text":"unknown tool: no_such_a"}],"toolCallId":"call_0"},"meta":{"source":"tool"}},"type":"agent.message.appended","time":1796016451000,"kind":"event"}
 {"message":{"message":{"role":"tool","content":[{"type":"text","text":"unknown tool: no_such_b"}],"toolCallId":"call_1"},"meta":{"source":"tool"}},"type":"agent.message.appended","time":1796016451000,"kind":"event"}
 {"message":{"message":{"role":"tool","content":[{"type":"text","text":"unknown tool: no_such_b"}],"toolCallId":"call_2"},"meta":{"source":"tool"}},"type":"agent.message.appended","time":1796016451000,"kind":"event"}
+{"message":{"message":{"role":"tool","content":[{"type":"text","text":"unknown tool: no_such_c"}],"toolCallId":"call_3"},"meta":{"source":"tool"}},"type":"agent.message.appended","time":1796016451000,"kind":"event"}
 {"type":"turn.ended","turnId":0,"reason":"completed","time":1796016451100}
 `
 	tr, err := readText(t, "s", map[string]string{lead: rows})
-	if err != nil || len(tr.ToolResults) != 3 {
+	if err != nil || len(tr.ToolResults) != 4 {
 		t.Fatalf("%+v, %v", tr, err)
 	}
 	for i, want := range []struct {
 		status hook.ToolStatus
 		text   string
 		at     int64
-	}{{hook.ToolFailed, `Tool "no_such_a" not found`, 40}, {hook.ToolFailed, "unknown tool: no_such_b", 41}, {hook.ToolUnknown, "", 0}} {
+	}{{hook.ToolFailed, `Tool "no_such_a" not found`, 40}, {hook.ToolFailed, "unknown tool: no_such_b", 41}, {hook.ToolFailed, "unknown tool: no_such_c", 43}, {hook.ToolUnknown, "", 0}} {
 		r := tr.ToolResults[i]
 		if r.Status != want.status || r.Text != want.text || r.Turn != "0" || (want.at == 0) != r.At.IsZero() || want.at != 0 && r.At.UnixMilli() != 1796016450000+want.at {
 			t.Errorf("result %d is %+v", i, r)
 		}
+	}
+}
+
+// A session that is said to be a fork of itself has copied nothing.
+func TestForkOfItself(t *testing.T) {
+	const rows = `{"type":"turn.prompt","turnId":0,"origin":{"kind":"user"},"input":"go","time":1796016450000}
+{"type":"forked","time":1796016450001}
+`
+	f := transcripttest.Finder(t)
+	dir := filepath.Join(f.Home, ".kimi-code/sessions/w/s")
+	transcripttest.Write(t, filepath.Join(dir, "agents", lead, fileName), rows)
+	transcripttest.Write(t, filepath.Join(dir, stateName), `{"forkedFrom":"s"}`)
+	tr, err := f.Read(t.Context(), Agent, transcript.Query{Session: "s", Full: true})
+	if err != nil || tr.Origin != "" || tr.CopiedFrom != nil || len(tr.Prompts) != 1 {
+		t.Errorf("%+v, %v", tr, err)
 	}
 }
 
