@@ -32,7 +32,7 @@ func (s *segmenter) endAgents(it *item) {
 	}
 	// What another process has at work is not in the list, nor is it known whose an agent
 	// is that no hook has reported.
-	unknown := slices.ContainsFunc(news.AtWork, func(id string) bool { return s.agentRuns[id] == nil })
+	unknown := slices.ContainsFunc(news.AtWork, func(id string) bool { return !s.reported(id) })
 	if !news.Listed || unknown || s.several() {
 		return
 	}
@@ -43,12 +43,17 @@ func (s *segmenter) endAgents(it *item) {
 	}
 }
 
+// reported reports that a hook has reported an agent, be it before the place where reading began.
+func (s *segmenter) reported(agent string) bool {
+	return s.agentRuns[agent] != nil || slices.Contains(s.b.carry.Agents, agent)
+}
+
 // rename gives the end of an agent that nothing is known of to the agent of its turn and
 // type that is at work, if there is one: it was reported under another id. After a long
 // silence none is.
 func (s *segmenter) rename(it *item) {
 	asking := s.turnRuns[it.Turn]
-	if it.Kind != hook.KindRunComplete || asking == nil || it.AgentType == "" || s.agentRuns[it.Agent] != nil || slices.Contains(s.b.carry.Agents, it.Agent) || s.silent(asking, it) {
+	if it.Kind != hook.KindRunComplete || asking == nil || it.AgentType == "" || s.reported(it.Agent) || s.silent(asking, it) {
 		return
 	}
 	found := ""

@@ -214,6 +214,10 @@ func (b *Builder) Runs(now time.Time) []*Run {
 			r.Outcome, r.silent = b.silence(), true
 		}
 		r.Repeated = slices.Contains(b.before(r.whole).Recent, r.ID.String())
+		if r.Repeated && r.later && slices.ContainsFunc(r.items, func(it *item) bool { return it.Tool != nil }) {
+			// The prompt is no copy: its hook was slower than that of an end.
+			r.ID, r.Repeated = continuedRunID(b.host, b.session, r.from), false
+		}
 		r.Ended = (r.terminal != nil || r.superseded()) && !r.working() || idle
 		before = r.after(&b.opts)
 	}

@@ -18,6 +18,9 @@ type RunID [16]byte
 // is the run's trace id.
 func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 
+// Root returns the id of the run's root span as 16 hex digits.
+func (id RunID) Root() string { return id.spanID("root", "").String() }
+
 // runID derives the id of a run from its first event.
 func runID(host, session string, first *item) RunID {
 	if first.Turn != "" {

@@ -20,6 +20,9 @@ func AgentKey(host, session, agent string) RunID {
 	return RunID(spanid.Digest("agent", host, session, agent))
 }
 
+// TurnKey is by what the runs of a turn are known: the id of its first part.
+func TurnKey(host, session, turn string) RunID { return turnRunID(host, session, turn) }
+
 // Passed is what must be known of a run to read it again without the log before it.
 type Passed struct {
 	// ID is the run's, Turn that of the first part of its turn.

@@ -71,8 +71,8 @@ func (s *segmenter) begin(it *item) *Run {
 		} else {
 			r.resumes = s.b.before(r.whole).Ends[r.whole.String()]
 		}
-		repeated := it.Kind == hook.KindPrompt && it.StoredAt().Sub(s.carry.Stored) <= repeatWithin
-		if r.later = before != nil || !repeated && s.known(it); r.later {
+		repeated := before == nil && it.Kind == hook.KindPrompt && it.StoredAt().Sub(s.carry.Stored) <= repeatWithin
+		if r.later = before != nil || s.known(it); r.later && !repeated {
 			r.ID = continuedRunID(s.b.host, s.b.session, it)
 		}
 		s.turnRuns[it.Turn] = r
@@ -179,7 +179,7 @@ func (s *segmenter) leave(r *Run, outcome string) {
 func (s *segmenter) addAgentEvent(it *item) {
 	s.rename(it)
 	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
-	known := s.agentRuns[it.Agent] != nil || s.turnRuns[it.Turn] != nil
+	known := s.reported(it.Agent) || s.turnRuns[it.Turn] != nil
 	r, asking := s.awake(it, begins)
 	switch {
 	case r != nil:
@@ -189,7 +189,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 	case s.b.turns() && it.Kind.Terminal() && it.AgentType == "":
 		// The host used an agent without a type for itself, not for the turn.
 		return
-	case asking == nil && !begins && !s.slept(it) && (known || s.known(it) || slices.Contains(s.b.carry.Agents, it.Agent)):
+	case !begins && !s.slept(it) && (asking == nil && (known || s.known(it)) || s.agentRuns[it.Agent] == nil && s.reported(it.Agent) && s.known(it)):
 		s.missed(it)
 		return
 	}

@@ -258,7 +258,7 @@ func (s *segmenter) work(it *item) {
 		r = asking
 	}
 	switch {
-	case r == nil && (it.Kind != hook.KindToolStart && s.delivered(it) || s.past(it)):
+	case r == nil && (it.Kind != hook.KindToolStart && s.delivered(it) || s.past(it)), r != nil && s.begunBefore(r, it):
 		s.missed(it) // it may also be a copy of an event that was delivered
 	case r == nil:
 		s.beginTurn(it, s.closeOpen)
@@ -271,6 +271,24 @@ func (s *segmenter) work(it *item) {
 	}
 	if (it.Turn == "" || s.b.opts.Agent.Unnamed) && it.Kind == hook.KindToolStart && it.Tool.ID != "" {
 		s.calls.Start(keyOf(it), cmp.Or(r, s.open))
+	}
+}
+
+// begunBefore reports that the call that ends in a run has begun in a part of the turn before the place
+// where reading began.
+func (s *segmenter) begunBefore(r *Run, it *item) bool {
+	if it.Kind != hook.KindToolEnd || it.Tool.ID == "" || !r.later || s.slept(it) {
+		return false
+	}
+	for ; ; r = r.earlier {
+		for _, o := range slices.Backward(r.items) {
+			if o.Tool != nil && o.Tool.ID == it.Tool.ID {
+				return false
+			}
+		}
+		if r.earlier == nil {
+			return r.later
+		}
 	}
 }
 

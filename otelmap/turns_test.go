@@ -2,6 +2,7 @@ package otelmap
 
 import (
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -958,8 +959,16 @@ func turnHistory(t *rapid.T) []hook.Event {
 			}
 		case hook.KindRunComplete:
 			e = turnStop(now, turn)
-			if old || rapid.IntRange(0, 5).Draw(t, "again") == 0 {
+			if turn == "" || rapid.IntRange(0, 5).Draw(t, "again") == 0 {
 				e = again(e)
+			}
+			if rapid.IntRange(0, 3).Draw(t, "lists") == 0 {
+				e.Background = &hook.Background{Listed: true}
+				for _, id := range slices.Sorted(maps.Keys(agentTurn)) {
+					if rapid.Bool().Draw(t, "at work") {
+						e.Background.AtWork = append(e.Background.AtWork, id)
+					}
+				}
 			}
 		case hook.KindSessionStart:
 			e = session(now, rapid.SampledFrom([]string{"startup", "resume", "compact"}).Draw(t, "source"), "m")
@@ -1032,6 +1041,8 @@ func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
 	start := session(0, "startup", "")
 	copied := start
 	copied.StoredAt = start.StoredAt.Add(time.Second)
+	list := turnStop(7201, "t1")
+	list.Background = &hook.Background{Listed: true, AtWork: []string{"x"}}
 	for name, events := range map[string][]hook.Event{
 		"a run that began while another was open": {
 			turnPrompt(0, "t1"), turnTool(1, hook.KindToolStart, "t1", "Read", "a"),
@@ -1041,6 +1052,10 @@ func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
 		"a copy of the session's start behind the next prompt": {
 			start, turnPrompt(0.1, "t1"), turnPrompt(0.5, "t2"), copied,
 			turnTool(2, hook.KindToolEnd, "t2", "Read", "a"), turnStop(7200, "t2"),
+		},
+		"a list of the agents at work that names one of an earlier run": {
+			asAgent(turnEv(0, hook.KindRunStart, "t1"), "x", "Explore"), asAgent(turnEv(7200, hook.KindRunStart, "t1"), "y", "Explore"), list,
+			asAgent(turnTool(7202, hook.KindToolStart, "t1", "Read", "a"), "y", "Explore"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,37 +30,57 @@ const beyondRun = 8
 type part struct {
 	carry     otelmap.Carry
 	stretches []stretch
+	// run is the run's id if it is known, turn that of the first part of its turn, late are the places
+	// of late events.
+	run, turn string
+	late      []int64
 }
 
 // until is the log from a place to an offset.
 func (p Place) until(to int64) part {
-	return part{p.Carry, []stretch{{p.Offset, to, 0}}}
+	return part{carry: p.Carry, stretches: []stretch{{p.Offset, to, 0}}}
 }
 
 // all is the log from a place on.
 func (p Place) all() part { return p.until(math.MaxInt64) }
 
-// part returns what to read for the runs of lines with one id, and their ids. ok is false if
-// the lines have no run.
-func (x *index) part(lines []*indexLine) (out part, runs map[string]bool, ok bool, err error) {
-	runs = make(map[string]bool)
-	for _, l := range lines {
+// parts returns what to read for the runs of lines with one id, the newest first, and the places of
+// their late events.
+func (x *index) parts(lines []*indexLine) (out []part, late []int64, err error) {
+	for _, l := range slices.Backward(lines) {
 		if l.Late > 0 {
-			out.stretches = append(out.stretches, stretch{l.Late, l.Late + 1, 0})
+			late = append(late, l.Late)
 			continue
 		}
 		if l.Before == nil {
 			continue
 		}
-		if !ok {
-			if out.carry, err = x.before(l); err != nil {
-				return out, nil, false, err
-			}
+		c, err := x.before(l)
+		if err != nil {
+			return nil, nil, err
 		}
-		out.stretches, runs[l.Run], ok = append(out.stretches, stretch{l.From, l.To, beyondRun}), true, true
+		out = append(out, part{carry: c, stretches: []stretch{{l.From, l.To, beyondRun}}, run: l.Run, turn: l.ID})
 	}
-	slices.SortFunc(out.stretches, func(a, b stretch) int { return int(min(1, max(-1, a.from-b.from))) })
-	return out, runs, ok, nil
+	return out, late, nil
+}
+
+// with adds late events to a part.
+func (of part) with(late []int64) part {
+	of.late = late
+	for _, at := range late {
+		if at >= of.stretches[0].from {
+			of.stretches = append(of.stretches, stretch{at, at + 1, 0})
+		}
+	}
+	slices.SortStableFunc(of.stretches, func(a, b stretch) int { return cmp.Compare(a.from, b.from) })
+	return of
+}
+
+// earlier returns the late events of a part that are of an earlier part of the turn.
+func (p *reading) earlier(of part) []int64 {
+	return slices.DeleteFunc(slices.Clone(of.late), func(at int64) bool {
+		return at >= of.stretches[0].from && !slices.ContainsFunc(p.builder.Late(), func(m otelmap.Missed) bool { return m.Offset == at })
+	})
 }
 
 // reread reads a part of the log up to an offset.
@@ -82,6 +102,9 @@ func (p *reading) reread(ctx context.Context, s *spool.Session, of part, to int6
 		for beyond := part.beyond; err == nil && r.Offset() < to && (r.Offset() < part.to || beyond > 0) && r.Next(); {
 			if r.Record().Offset >= part.to {
 				beyond--
+				if q.continues(r.Record(), of) {
+					continue
+				}
 			}
 			err = q.add(r.Record())
 		}
@@ -97,6 +120,15 @@ func (p *reading) reread(ctx context.Context, s *spool.Session, of part, to int6
 		w.tell(q.builder)
 	}
 	return q, nil
+}
+
+// continues reports that a record behind a run is of a later part of its turn. Remarks are the run's.
+func (p *reading) continues(rec *spool.Record, of part) bool {
+	events, _ := p.src.Decode(rec) // else it is of no run
+	return !slices.Contains(of.late, rec.Offset) && slices.ContainsFunc(events, func(e hook.Event) bool {
+		remark := e.Kind == hook.KindNotification || e.Kind == hook.KindNote || e.Kind == hook.KindCompact
+		return !remark && e.Turn != "" && otelmap.TurnKey(p.host, p.session, e.Turn).String() == of.turn
+	})
 }
 
 // mapLate maps what events that were stored after their run was delivered change in it.
@@ -117,29 +149,30 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.missed)) {
 		lines, err := x.all(id)
-		for _, at := range p.missed[id] {
-			lines = append(lines, &indexLine{Late: at})
-		}
-		var of part
-		runs, ok := map[string]bool(nil), false
+		var parts []part
+		var late []int64
 		if err == nil {
-			of, runs, ok, err = x.part(lines)
+			parts, late, err = x.parts(lines)
 		}
 		p.lost = p.lost || err != nil
-		if ok {
-			err = p.addLate(ctx, s, nil, of, mark, func(r *otelmap.Run) bool { return runs[r.ID.String()] })
+		late = append(late, p.missed[id]...)
+		for _, of := range parts {
+			if len(late) > 0 && err == nil {
+				late, err = p.addLate(ctx, s, nil, of.with(late), mark, func(r *otelmap.Run) bool { return r.ID.String() == of.run })
+			}
 		}
 		if err != nil && !errors.Is(err, errIndex) {
 			return err
 		}
 	}
 	if p.lost {
-		if err := p.addLate(ctx, s, nil, p.st.start().all(), mark, func(r *otelmap.Run) bool { return !p.known[r.ID.String()] }); err != nil {
+		if _, err := p.addLate(ctx, s, nil, p.st.start().all(), mark, func(r *otelmap.Run) bool { return !p.known[r.ID.String()] }); err != nil {
 			return err
 		}
 	}
 	if p.lateDone {
-		return p.addLate(ctx, s, p, Place{p.st.Offset, p.st.Carry}.all(), mark, func(r *otelmap.Run) bool { return p.st.Done[r.ID.String()] })
+		_, err = p.addLate(ctx, s, p, Place{p.st.Offset, p.st.Carry}.all(), mark, func(r *otelmap.Run) bool { return p.st.Done[r.ID.String()] })
+		return err
 	}
 	return nil
 }
@@ -183,29 +216,33 @@ func (p *reading) sortLate(x *index, mark int64) error {
 // addLate adds to the runs to send what events from an offset on change in those that are
 // wanted, before the others: once one of these is answered for, how far the log was read must be
 // noted, and that is not possible before all late events are. What was sent already, as the state
-// says, is left out.
-func (p *reading) addLate(ctx context.Context, s *spool.Session, now *reading, of part, mark int64, wanted func(*otelmap.Run) bool) error {
-	runs, _, err := p.changes(ctx, s, now, of, mark, wanted)
+// says, is left out. It returns what earlier does.
+func (p *reading) addLate(ctx context.Context, s *spool.Session, now *reading, of part, mark int64, wanted func(*otelmap.Run) bool) ([]int64, error) {
+	runs, earlier, _, err := p.changes(ctx, s, now, of, mark, wanted)
 	for _, r := range runs {
 		again := slices.ContainsFunc(p.runs[:p.late], func(o prepared) bool { return o.ids[0] == r.ids[0] })
 		if !again && p.st.Late[r.ids[0].String()] < r.until {
 			p.runs, p.late = slices.Insert(p.runs, p.late, r), p.late+1
 		}
 	}
-	return err
+	return earlier, err
 }
 
 // changes maps what events from an offset on change in the runs that are wanted. now is the
-// reading of the part to its end; if nil, it is read. found reports that there are such runs.
-func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, of part, mark int64, wanted func(*otelmap.Run) bool) (out []prepared, found bool, err error) {
-	if now == nil {
+// reading of the part to its end; if nil, it is read. found reports that there are such runs, earlier
+// is what that function returns.
+func (p *reading) changes(
+	ctx context.Context, s *spool.Session, now *reading, of part, mark int64, wanted func(*otelmap.Run) bool,
+) (out []prepared, earlier []int64, found bool, err error) {
+	all := now != nil
+	if !all {
 		if now, err = p.reread(ctx, s, of, math.MaxInt64); err != nil || now.builder == nil {
-			return nil, false, err
+			return nil, nil, false, err
 		}
 	}
 	then, err := p.reread(ctx, s, of, mark)
 	if err != nil || then.builder == nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	tr := now.files(ctx, wanted)
 	if tr != nil {
@@ -216,8 +253,8 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 		i := slices.IndexFunc(before, func(o *otelmap.Run) bool { return o.ID == r.ID })
 		trace, root := now.builder.Root(r)
 		// The run was delivered as ended, and a late event has made it continue: the event is sent
-		// with the run. Events behind its end begin a part of their own.
-		continues := !r.Ended && slices.Contains(p.missed[r.Whole().String()], r.Last)
+		// with the run. Events behind its end begin a part of their own, unless all is read.
+		continues := !r.Ended && (all || slices.Contains(of.late, r.Last))
 		if i < 0 || !r.Ended && !continues || !wanted(r) || p.forgotten[root] {
 			continue
 		}
@@ -261,7 +298,7 @@ func (p *reading) changes(ctx context.Context, s *spool.Session, now *reading, o
 		}
 		out = append(out, run)
 	}
-	return out, found, nil
+	return out, now.earlier(of), found, nil
 }
 
 // unsure reads what the agent's files say of the calls of git whose hooks do not say how they ended.
@@ -313,27 +350,30 @@ func (d *delivery) mapAgain(ctx context.Context, s *spool.Session, st *State, re
 	if p.forgotten, err = forgotten(s); err != nil {
 		return nil, false, err
 	}
-	wanted := func(r *otelmap.Run) bool { return r.Whole().String() == ref.Run }
+	wanted := func(r *otelmap.Run) bool { return r.Whole().String() == ref.Run && r.ID.Root() == ref.Root }
 	p.session = st.Session
 	var parts []part
+	var missed []int64
 	x := st.index(s)
 	defer x.close()
 	if lines, err := x.all(ref.Run); err == nil {
-		if of, _, ok, err := x.part(lines); ok && err == nil {
-			parts = append(parts, of)
+		if parts, missed, err = x.parts(lines); err != nil {
+			parts = nil
 		}
 	}
 	if len(parts) == 0 { // It is behind the position, or the index is damaged. Later events will be late.
 		parts = append(parts, Place{st.Offset, st.Carry}.until(st.Read), st.start().until(st.Read))
 	}
 	for _, of := range parts {
+		if of.run != "" {
+			of = of.with(missed)
+		}
 		if late > 0 {
-			out, found, err = p.changes(ctx, s, nil, of, late, wanted)
+			out, missed, found, err = p.changes(ctx, s, nil, of, late, wanted)
 		} else {
-			out, err = p.endedRuns(ctx, s, of, wanted)
+			out, missed, err = p.endedRuns(ctx, s, of, wanted)
 			found = len(out) > 0
 		}
-		out = slices.DeleteFunc(out, func(r prepared) bool { return r.Root != ref.Root })
 		if found || err != nil {
 			break
 		}
@@ -341,11 +381,11 @@ func (d *delivery) mapAgain(ctx context.Context, s *spool.Session, st *State, re
 	return out, found, err
 }
 
-// endedRuns maps ended runs from a part of the log.
-func (p *reading) endedRuns(ctx context.Context, s *spool.Session, of part, wanted func(*otelmap.Run) bool) (out []prepared, err error) {
+// endedRuns maps ended runs from a part of the log, and returns what earlier does.
+func (p *reading) endedRuns(ctx context.Context, s *spool.Session, of part, wanted func(*otelmap.Run) bool) (out []prepared, earlier []int64, err error) {
 	q, err := p.reread(ctx, s, of, math.MaxInt64)
 	if err != nil || q.builder == nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tr := q.files(ctx, wanted)
 	for _, r := range q.builder.Runs(p.Now()) {
@@ -353,5 +393,5 @@ func (p *reading) endedRuns(ctx context.Context, s *spool.Session, of part, want
 			out = append(out, q.prepare(r, tr))
 		}
 	}
-	return slices.DeleteFunc(out, func(r prepared) bool { return p.forgotten[r.Root] }), nil
+	return slices.DeleteFunc(out, func(r prepared) bool { return p.forgotten[r.Root] }), q.earlier(of), nil
 }

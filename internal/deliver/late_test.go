@@ -539,3 +539,69 @@ func TestCallBehindThePartOfAnotherTurn(t *testing.T) {
 		t.Errorf("%d calls arrived, want 1", calls)
 	}
 }
+
+// TestCallsOfATurnThatContinues has the ends of calls stored after their part of the turn was delivered.
+// Each call has one span then.
+func TestCallsOfATurnThatContinues(t *testing.T) {
+	prompt := func(turn string) spool.Record { return said("UserPromptSubmit", turn, `"prompt":"do it"`) }
+	stop := func(turn string) spool.Record { return said("Stop", turn, `"stop_hook_active":true`) }
+	pre := func(id string) spool.Record {
+		return said("PreToolUse", "p1", fmt.Sprintf(`"tool_name":"Bash","tool_input":{},"tool_use_id":%q`, id))
+	}
+	post := func(id string) spool.Record {
+		return said("PostToolUse", "p1", fmt.Sprintf(`"tool_name":"Bash","tool_input":{},"tool_use_id":%q,"tool_response":"ok"`, id))
+	}
+	type step struct {
+		recs    []spool.Record
+		refused bool
+	}
+	does := func(recs ...spool.Record) step { return step{recs, false} }
+	refused := func(recs ...spool.Record) step { return step{recs, true} }
+	agent := said("SubagentStart", "p0", `"agent_id":"a1","agent_type":"Explore"`)
+	for name, steps := range map[string][]step{
+		"the end is stored in the next part": {does(prompt("p1"), pre("a"), stop("p1")), does(pre("b"), post("a"), post("b"), stop("p1"))},
+		"the end is stored while the next part is open": {
+			does(prompt("p1"), pre("a"), stop("p1")), does(pre("b"), post("a")), does(post("b"), stop("p1")),
+		},
+		"the end of a call of a later part": {does(prompt("p1"), stop("p1")), does(pre("a"), prompt("p2")), does(post("a"), stop("p2"))},
+		"the ends of calls of two parts": {
+			does(prompt("p1"), pre("a"), stop("p1")), does(pre("b"), stop("p1")), does(post("b"), post("a")), does(prompt("p2"), stop("p2")),
+		},
+		"a later part is refused first": {does(prompt("p1"), stop("p1")), refused(pre("a"), post("a"), stop("p1")), does()},
+		"beside an agent of another turn": {
+			does(prompt("p0"), agent, stop("p0"), prompt("p1"), stop("p1")), does(pre("a"), post("a")), does(stop("p1")),
+		},
+		"a late call is refused while its turn continues": {
+			does(prompt("p1"), stop("p1"), prompt("p2"), stop("p2"), stop("p1")), does(stop("p2")), refused(pre("a"), post("a")), does(),
+		},
+		"the prompt is stored behind an end": {does(stop("p1"), prompt("p1"), pre("a"), post("a")), does(prompt("p2"), stop("p2"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, m := newBench(t), &memory{}
+			d := b.claudeDeliverer(nil, Destination{Name: "store", Client: m, Local: true, Batch: 512})
+			calls, want := make(map[string]int), make(map[string]int)
+			for _, s := range steps {
+				m.before = nil
+				if s.refused {
+					m.before = fail(&Error{Err: errTest, Permanent: true})
+				}
+				for _, r := range s.recs {
+					b.append(r)
+					if _, id, ok := strings.Cut(string(r.Payload), `"tool_use_id":"`); ok {
+						want[id[:1]] = 1
+					}
+				}
+				b.clock.Advance(15 * time.Second)
+				b.run(d, Pass{Force: len(s.recs) == 0})
+			}
+			for _, s := range m.spans {
+				if strings.HasPrefix(s.GetName(), "execute_tool") {
+					calls[otlp.Text(s.GetAttributes(), otelmap.KeyToolCallID)]++
+				}
+			}
+			if diff := cmp.Diff(want, calls); diff != "" {
+				t.Errorf("spans of the calls (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
