@@ -83,9 +83,9 @@ func (r *pathReader) isSecret(sign byte) bool {
 	case r.telling:
 		return true
 	case sign == '=':
-		return slices.Contains(addressParameters, before)
+		return slices.Contains(addressParameters(), before)
 	}
-	return slices.Contains(addressWords, before) || containsOne(strings.ToLower(r.host), addressHosts...)
+	return slices.Contains(addressWords(), before) || containsOne(strings.ToLower(r.host), addressHosts()...)
 }
 
 // addressBytes can be in a part of an address.

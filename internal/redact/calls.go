@@ -113,19 +113,19 @@ func typedSecret(t *text, i int) []span {
 	s := t.s
 	p := endOf(s, i, 24, wordBytes)
 	name := s[i-len(nameStart(s, i)) : p]
-	if !byteIn(s, p, "(") && !strings.HasPrefix(s[p:], ", with: ") || !slices.Contains(typing, name) {
+	if !byteIn(s, p, "(") && !strings.HasPrefix(s[p:], ", with: ") || !slices.Contains(typing(), name) {
 		return nil
 	}
 	before := strings.ToLower(s[lineStart(s, i, 160):i])
 	end := lineEnd(s, p, 200)
-	if !containsOne(before, fieldWords...) && !containsOne(strings.ToLower(s[p:end]), fieldWords...) {
+	if !containsOne(before, fieldWords()...) && !containsOne(strings.ToLower(s[p:end]), fieldWords()...) {
 		return nil
 	}
 	for n := 0; n < 4 && p < end; n++ {
 		p = find(s, p, end, "\"'`")
 		v := t.valueAt(p)
 		text, _, key := strings.Cut(s[v.from:v.to], "{") // Cypress: x{enter}
-		if v.quoted && (v.closed || v.head || key) && (certainShape(text) || len(text) >= 4 && only(text, digitBytes)) && !containsOne(strings.ToLower(text), fieldWords...) {
+		if v.quoted && (v.closed || v.head || key) && (certainShape(text) || len(text) >= 4 && only(text, digitBytes)) && !containsOne(strings.ToLower(text), fieldWords()...) {
 			return []span{{lo: v.from, hi: v.from + len(text)}}
 		}
 		if p = find(s, min(end, v.from), end, s[p:min(len(s), p+1)]+"\n"); p < end {

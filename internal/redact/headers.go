@@ -42,8 +42,8 @@ func authHeader(t *text, i int) []span {
 	word := endOf(s, p, 24, wordBytes.or("-"))
 	q := endOf(s, word, len(s), oneOf(" \t"))
 	scheme := strings.ToLower(s[p:word])
-	fields := slices.Contains(fieldSchemes, scheme)
-	known := fields || slices.Contains(plainSchemes, scheme)
+	fields := slices.Contains(fieldSchemes(), scheme)
+	known := fields || slices.Contains(plainSchemes(), scheme)
 	if known && q > word {
 		p = q
 	} else if q == word+1 && q < len(s) && strings.IndexByte("\"'`$#", s[q]) < 0 && lineBreak(s, q) == 0 {

@@ -101,7 +101,7 @@ var noValues = []property{
 	{"behind an arrow of C or PHP", func(c *candidate) bool { return c.element() && endsInOne(c.name, "-", "=") }},
 	{"behind the end of an address, as in an access log", func(c *candidate) bool { return c.sign == " " && c.quotedName && c.lo > 0 && c.t.s[c.lo-1] == '/' }},
 	{"a checksum, in prose", func(c *candidate) bool {
-		return c.prose() && c.kind != passwordKind && isHexText(strings.Trim(c.v, ".,;:")) && !containsOne(strings.ToLower(c.t.s[max(0, c.lo-8):c.from]), hexWords...)
+		return c.prose() && c.kind != passwordKind && isHexText(strings.Trim(c.v, ".,;:")) && !containsOne(strings.ToLower(c.t.s[max(0, c.lo-8):c.from]), hexWords()...)
 	}},
 	{"an expression or a path", func(c *candidate) bool { return looksLikeCode(c.v, c.quoted || c.noExpression()) }},
 	{`behind a quote that closes a text, as in "PWD="+dir`, func(c *candidate) bool {
@@ -123,7 +123,7 @@ func (c *candidate) noExpression() bool {
 // longNumber reports a number of two digits and more that no name in a program has.
 func longNumber(v string) bool {
 	for number := range strings.FieldsFuncSeq(v, func(r rune) bool { return r < '0' || r > '9' }) {
-		if len(number) > 1 && !slices.Contains(bitNumbers, number) {
+		if len(number) > 1 && !slices.Contains(bitNumbers(), number) {
 			return true
 		}
 	}
@@ -271,7 +271,7 @@ func (t *text) besideSettings(lo int) bool {
 		return endsInOne(word, "/p", "/property", "-p", "-property") // MSBuild
 	case ' ':
 		at := strings.IndexAny(word, "=:")
-		return at > 0 && at+1 < len(word) || slices.Contains(settingFlags, word)
+		return at > 0 && at+1 < len(word) || slices.Contains(settingFlags(), word)
 	}
 	return false
 }
@@ -386,10 +386,10 @@ var blankReasons = []struct {
 	is          string
 	when, value func(b *blank) bool
 }{
-	{"a setting's name", func(b *blank) bool { return oneFold(b.bare, settingWords) }, yes},
+	{"a setting's name", func(b *blank) bool { return oneFold(b.bare, settingWords()) }, yes},
 	{"an entry of .npmrc", func(b *blank) bool { return strings.HasSuffix(b.before, "/:") }, yes},
 	{"a token of random characters", func(b *blank) bool {
-		return (b.kind == tokenKind || len(b.v) >= 32 && !slices.Contains(otherKeys, strings.ToLower(b.last))) && len(b.v) >= 24 && random(b.v) && digitRuns(b.v) > 2 && upperLower(b.v) || b.kind == tokenKind && len(b.v) >= 24 && digitRuns(b.v) > 4 && !hasLower(b.v) && !isHexText(b.v)
+		return (b.kind == tokenKind || len(b.v) >= 32 && !slices.Contains(otherKeys(), strings.ToLower(b.last))) && len(b.v) >= 24 && random(b.v) && digitRuns(b.v) > 2 && upperLower(b.v) || b.kind == tokenKind && len(b.v) >= 24 && digitRuns(b.v) > 4 && !hasLower(b.v) && !isHexText(b.v)
 	}, yes},
 	{"a password that a person chose", func(b *blank) bool {
 		return b.kind == passwordKind && len(b.gap) == 1 && chosenShape(strings.TrimRight(b.v, ".,;:"), false) && upperLower(b.v)
@@ -405,7 +405,9 @@ var blankReasons = []struct {
 	{"a text", func(b *blank) bool { return b.quoted }, func(b *blank) bool {
 		return b.t.s[b.from-1] != '`' && (b.bare == "PASSWORD" || b.certain() || strings.EqualFold(b.last, "with") || b.last == "define" || b.closed && b.kind.likely(b.v) && endsStatement(b.t.s, closingQuotes(b.t.s, b.to)))
 	}},
-	{"a command's word", func(b *blank) bool { return strings.HasSuffix(b.before, " ") && slices.Contains(commandWords, b.last) }, yes},
+	{"a command's word", func(b *blank) bool {
+		return strings.HasSuffix(b.before, " ") && slices.Contains(commandWords(), b.last)
+	}, yes},
 	{"behind a machine, or a flag", func(b *blank) bool { return strings.Contains(b.head, "machine ") || strings.HasSuffix(b.head, "-x") }, yes},
 	{"in a command with a user or a setting", func(b *blank) bool {
 		return containsOne(b.head, "config ", "user ", "username ", "login ", "modify ", "write ", "put ") && b.kind.likely(b.v) && !strings.Contains(b.v, "=")

@@ -98,7 +98,7 @@ func (t *text) call(a *assignment, i int) []span {
 	p := closingQuotes(s, i)
 	if p = endOf(s, p, 3, oneOf(")]'\"")); byteIn(s, p, ".") {
 		q := endOf(s, p+1, 20, wordBytes)
-		if !slices.Contains(typing, s[p+1:q]) {
+		if !slices.Contains(typing(), s[p+1:q]) {
 			return nil
 		}
 		p = q
@@ -129,7 +129,7 @@ func (t *text) call(a *assignment, i int) []span {
 }
 
 // getter reports the name of a function that a name is given to, not a value.
-func getter(name string) bool { return hasOnePrefix(strings.ToLower(name), getters...) }
+func getter(name string) bool { return hasOnePrefix(strings.ToLower(name), getters()...) }
 
 // wrapped is where the text begins that a conversion at i gets, as in []byte("x"),
 // String::from("x"), Buffer.from('x') and N'x', or i.
@@ -155,9 +155,9 @@ func (t *text) wrapped(i int) int {
 			if strings.HasPrefix(s[k:], "-String ") {
 				k += len("-String ")
 			}
-		case closingQuotes(s, k) > k && name != "" && slices.Contains(conversions, name[strings.LastIndexAny(name, ".:")+1:]): // String.raw`x`
+		case closingQuotes(s, k) > k && name != "" && slices.Contains(conversions(), name[strings.LastIndexAny(name, ".:")+1:]): // String.raw`x`
 			return k
-		case !byteIn(s, k, "({"), !slices.Contains(conversions, name[strings.LastIndexAny(name, ".:]")+1:]):
+		case !byteIn(s, k, "({"), !slices.Contains(conversions(), name[strings.LastIndexAny(name, ".:]")+1:]):
 			return i
 		default:
 			k++

@@ -72,7 +72,7 @@ func recognizable(v, rule string) bool {
 	if hasLower(v) {
 		kinds++
 	}
-	return len(v) >= 10 && kinds >= 3 && letters > 0 || random(v) || slices.Contains(certainRules, rule) && digits > 0 && letters > 0
+	return len(v) >= 10 && kinds >= 3 && letters > 0 || random(v) || slices.Contains(certainRules(), rule) && digits > 0 && letters > 0
 }
 
 // Values returns what was removed from the texts of the events whose offsets belong to a task,

@@ -33,7 +33,7 @@ const (
 // mnemonicRules find the seeds of wallets.
 func mnemonicRules() []*rule {
 	hinted := &rule{name: "mnemonic", read: hintedMnemonic}
-	for _, hint := range mnemonicHints {
+	for _, hint := range mnemonicHints() {
 		hinted.probes = append(hinted.probes, hint[:4])
 	}
 	bare := &rule{name: "mnemonic", loose: true, left: true, read: mnemonic}
@@ -90,7 +90,7 @@ func (t *text) foreignMnemonic(i int) []span {
 		return nil
 	}
 	for word := range strings.FieldsSeq(s[i:end]) {
-		if n := utf8.RuneCountInString(word); n < 3 && word[0] < 0xE0 || n > 10 || hasUpper(word) || hasDigit(word) || slices.Contains(sentenceWords, word) || strings.ContainsAny(word, "-_/") {
+		if n := utf8.RuneCountInString(word); n < 3 && word[0] < 0xE0 || n > 10 || hasUpper(word) || hasDigit(word) || slices.Contains(sentenceWords(), word) || strings.ContainsAny(word, "-_/") {
 			return nil
 		}
 	}

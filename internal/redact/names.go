@@ -20,23 +20,23 @@ const (
 // tellingWords are tried in this order; a blank means one of "_- " or nothing. Of
 // words that are not ASCII a stem is enough, without a first letter that has two cases.
 var tellingWords = []struct {
-	kind  kind
-	words []string
+	kind kind
+	list string
 }{
-	{passwordKind, wordsOf("passwordWords")},
-	{tokenKind, wordsOf("tokenWords")},
-	{passwordKind, passwordEnds},
-	{tokenKind, tokenEnds},
-	{keyKind, wordsOf("keyEnds")},
-	{pairKind, wordsOf("pairEnds")},
+	{passwordKind, "passwordWords"},
+	{tokenKind, "tokenWords"},
+	{passwordKind, "passwordEnds"},
+	{tokenKind, "tokenEnds"},
+	{keyKind, "keyEnds"},
+	{pairKind, "pairEnds"},
 }
 
 // tellingWordsAt has the words of tellingWords, cut at their blanks, under their first byte.
 var tellingWordsAt = sync.OnceValue(func() *[256][]namedWord {
 	var at [256][]namedWord
-	for _, list := range tellingWords {
-		for _, word := range list.words {
-			at[word[0]] = append(at[word[0]], namedWord{list.kind, strings.Split(word, " ")})
+	for _, of := range tellingWords {
+		for _, word := range wordsOf(of.list) {
+			at[word[0]] = append(at[word[0]], namedWord{of.kind, strings.Split(word, " ")})
 		}
 	}
 	return &at
@@ -80,7 +80,7 @@ words:
 // length, may name a secret.
 func (a *assignment) namesSecret(word int) bool {
 	rest := a.telling[word:]
-	weak := a.kind == keyKind || oneFold(a.telling[:word], passwordEnds) || oneFold(a.telling[:word], tokenEnds) || a.telling[0] == '_' || a.telling[0] == '-'
+	weak := a.kind == keyKind || oneFold(a.telling[:word], passwordEnds()) || oneFold(a.telling[:word], tokenEnds()) || a.telling[0] == '_' || a.telling[0] == '-'
 	if weak && !only(rest, digitBytes.or("_-")) && !strings.EqualFold(a.telling, "key-data") || rest != "" && harmlessName(a.telling) {
 		return false
 	}
@@ -93,7 +93,7 @@ func (a *assignment) namesSecret(word int) bool {
 		return false
 	}
 	before = strings.TrimRight(before, "_-")
-	return !(low == "token" && endsInOne(before, otherTokens...)) && !(a.kind == keyKind && endsInOne(before, otherKeys...))
+	return !(low == "token" && endsInOne(before, otherTokens()...)) && !(a.kind == keyKind && endsInOne(before, otherKeys()...))
 }
 
 // beginsWord reports whether the telling word begins one behind what is before it in the name: keypass,
@@ -103,7 +103,7 @@ func (a *assignment) beginsWord(before, low string) bool {
 		return true
 	}
 	upperWord := upperBytes.has(a.telling[0]) && a.telling[:2] != strings.ToUpper(a.telling[:2])
-	return upperWord || slices.Contains(knownBefore, before) || low == "key" && strings.HasSuffix(before, "master")
+	return upperWord || slices.Contains(knownBefore(), before) || low == "key" && strings.HasSuffix(before, "master")
 }
 
 func harmlessName(name string) bool {
@@ -117,13 +117,13 @@ var placeholderParts = []string{
 	"qwxhzgrpbj", "changeme", "replace_me", "replace-me", "insert-your", "#{", "env[", "resolve:", "arn:aws",
 }
 
-var placeholderPartsAt, answersAt, askersAt = byFirst(placeholderParts), byFirst(answers), byFirst(askers)
+var placeholderPartsAt, answersAt, askersAt = byFirst(func() []string { return placeholderParts }), byFirst(answers), byFirst(askers)
 
 // byFirst has texts under their first byte.
-func byFirst(texts []string) func() *[256][]string {
+func byFirst(texts func() []string) func() *[256][]string {
 	return sync.OnceValue(func() *[256][]string {
 		var at [256][]string
-		for _, text := range texts {
+		for _, text := range texts() {
 			at[text[0]] = append(at[text[0]], text)
 		}
 		return &at
@@ -186,12 +186,12 @@ func (a *assignment) keyOf(s string) bool {
 		switch before := strings.ToLower(nameStart(s, a.lo-1)); {
 		case keyWords()[before]:
 			a.kind, a.promoted = tokenKind, true
-		case slices.Contains(otherKeys, before):
+		case slices.Contains(otherKeys(), before):
 			return false
-		case slices.Contains(passwordKeys, before):
+		case slices.Contains(passwordKeys(), before):
 			a.kind = passwordKind
 		}
-	} else if oneFold(a.name, passwordNames) || a.lo > 9 && endsInOne(s[:a.lo], "wireless.default.", "wireless.@wifi-iface[0].") {
+	} else if oneFold(a.name, passwordNames()) || a.lo > 9 && endsInOne(s[:a.lo], "wireless.default.", "wireless.@wifi-iface[0].") {
 		a.kind = passwordKind
 	}
 	return true

@@ -6,7 +6,7 @@ import (
 )
 
 func namesPair(member string) bool {
-	return slices.ContainsFunc(pairNames, func(name string) bool { return len(name) == len(member) && strings.EqualFold(name, member) })
+	return slices.ContainsFunc(pairNames(), func(name string) bool { return len(name) == len(member) && strings.EqualFold(name, member) })
 }
 
 // pairValue looks for the value of a name that is itself the value of a member
@@ -192,7 +192,7 @@ func (t *text) memberAt(i int) (value, bool) {
 	if strings.HasPrefix(s[i:], "android:") {
 		i += len("android:")
 	}
-	for _, name := range pairValues {
+	for _, name := range pairValues() {
 		if !fold(s[i:], name) {
 			continue
 		}
@@ -284,7 +284,7 @@ func (t *text) listBelow(a *assignment, _ int) []span {
 		}
 		name := endOf(s, q, 40, wordBytes.or("-."))
 		member := strings.HasPrefix(s[name:], ": ") && q-next > a.lo-start
-		if !strings.HasPrefix(s[q:], "- ") && !member || member && !strings.HasSuffix(a.name, "s") && !slices.Contains(pairValues, strings.ToLower(s[q:name])) {
+		if !strings.HasPrefix(s[q:], "- ") && !member || member && !strings.HasSuffix(a.name, "s") && !slices.Contains(pairValues(), strings.ToLower(s[q:name])) {
 			if member {
 				continue
 			}

@@ -18,12 +18,12 @@ func pipedPassword(t *text, i int) []span {
 	}
 	end := words[len(words)-1].hi
 	end = blanks(s, closingQuotes(s, end))
-	if behind := s[end:lineEnd(s, end, 120)]; byteIn(s, end, "|") && containsOne(behind, readers...) {
+	if behind := s[end:lineEnd(s, end, 120)]; byteIn(s, end, "|") && containsOne(behind, readers()...) {
 		return t.secretWords(words[1:])
 	}
 	// echo x > /run/secrets/db_password
 	for n := 2; n+1 < len(words); n++ {
-		if target := strings.ToLower(s[words[n+1].lo:words[n+1].hi]); strings.Trim(s[words[n].lo:words[n].hi], ">") == "" && containsOne(target, printers...) {
+		if target := strings.ToLower(s[words[n+1].lo:words[n+1].hi]); strings.Trim(s[words[n].lo:words[n].hi], ">") == "" && containsOne(target, printers()...) {
 			return t.secretWords(words[1:n])
 		}
 	}
@@ -39,7 +39,7 @@ func herePassword(t *text, i int) []span {
 	if next == i+3 {
 		return nil
 	}
-	if !containsOne(line, readers...) && !containsOne(line, "sudo", "docker", "chpasswd", "token") && !(chosenShape(s[w.lo:w.hi], true) && !slices.ContainsFunc(strings.Fields(line), func(word string) bool { return slices.Contains(lookers, word) })) {
+	if !containsOne(line, readers()...) && !containsOne(line, "sudo", "docker", "chpasswd", "token") && !(chosenShape(s[w.lo:w.hi], true) && !slices.ContainsFunc(strings.Fields(line), func(word string) bool { return slices.Contains(lookers(), word) })) {
 		return nil
 	}
 	return t.secretWords([]argument{w})
@@ -73,7 +73,7 @@ func printedSecret(t *text, i int) []span {
 	}
 	end := lineEnd(s, i, 300)
 	name := s[i+2 : endOf(s, i+2, 40, wordBytes.or("-."))]
-	if end >= len(s) || prompt && slices.Contains(lookers, name) || !certain && !containsOne(strings.ToLower(s[i:end]), printers...) {
+	if end >= len(s) || prompt && slices.Contains(lookers(), name) || !certain && !containsOne(strings.ToLower(s[i:end]), printers()...) {
 		return nil
 	}
 	return t.lineOf(end, func(v string) bool {

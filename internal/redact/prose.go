@@ -60,7 +60,7 @@ func (t *text) inProgram(a *assignment, i int) bool {
 
 // verb reports a telling word that means much else in a sentence.
 func (t *text) verb(a *assignment) bool {
-	return oneFold(a.telling, verbs) && !endsInOne(t.s[:a.lo], "the ", "my ", "la ", "el ", "das ")
+	return oneFold(a.telling, verbs()) && !endsInOne(t.s[:a.lo], "the ", "my ", "la ", "el ", "das ")
 }
 
 // clauseReader reads a clause behind a telling word, which ends at from.
@@ -94,7 +94,7 @@ func (r *clauseReader) word(p, end int) bool {
 		return false
 	case c.secret(s, p, p+len(word)) || len(word) < end-p && s[end-1] != '.' && c.secret(s, p, end):
 		r.out = append(r.out, span{lo: p, hi: p + len(strings.TrimRight(s[p:end], ".,;:_*="))})
-	case harmlessWords()[strings.ToLower(word)] && word != "type" && word != "date", strings.Contains(word, "&&"), slices.Contains(shellWords, word) && endsInOne(strings.TrimRight(s[:p], " "), "|", "&"):
+	case harmlessWords()[strings.ToLower(word)] && word != "type" && word != "date", strings.Contains(word, "&&"), slices.Contains(shellWords(), word) && endsInOne(strings.TrimRight(s[:p], " "), "|", "&"):
 		return false // also a shell's next command
 	case len(word) < end-p && byteIn(s, end, " ") && s[end-1] != ',' && r.words > 0:
 		return false // the end of a sentence
@@ -107,7 +107,7 @@ func (r *clauseReader) word(p, end int) bool {
 
 // isBeside reports whether little is between the telling word and the one at p, or a sign or a verb right before it.
 func (r *clauseReader) isBeside(word string, p int) bool {
-	return r.beside && r.words <= besideWords || behindSign(r.s, r.from, p) || r.a.kind == passwordKind && !isHexText(word) && slices.Contains(copulas, r.last)
+	return r.beside && r.words <= besideWords || behindSign(r.s, r.from, p) || r.a.kind == passwordKind && !isHexText(word) && slices.Contains(copulas(), r.last)
 }
 
 // sign reads what is between two words, at p, and reports whether the clause goes on behind it.
@@ -161,7 +161,7 @@ func (c clause) number(v string, lo int) bool {
 	if !c.beside || len(v) < 30 || digitRuns(v) < 4 || len(v) == 40 && !c.first && !behindSign(s, max(0, lo-20), lo) {
 		return false
 	}
-	return c.t.vendor(a.lo) || strings.Count(v, "-") != 4 && (a.promoted || containsOne(strings.ToLower(s[max(0, a.lo-16):min(len(s), a.lo+len(a.name)+24)]), hexWords...))
+	return c.t.vendor(a.lo) || strings.Count(v, "-") != 4 && (a.promoted || containsOne(strings.ToLower(s[max(0, a.lo-16):min(len(s), a.lo+len(a.name)+24)]), hexWords()...))
 }
 
 // vendors are the first words of the rules' names.
@@ -219,7 +219,7 @@ func chosenShape(v string, beside bool) bool {
 		return false
 	case digits == 0:
 		return beside && lettersAlone(v, symbols)
-	case wordy(v) && containsOne(strings.ToLower(v), technical...), !hasLower(v) && (wordy(v) || !beside):
+	case wordy(v) && containsOne(strings.ToLower(v), technical()...), !hasLower(v) && (wordy(v) || !beside):
 		return false
 	}
 	kinds := 1 + min(symbols, 1)
@@ -251,13 +251,13 @@ func (t *text) usedAs(a *assignment) []span {
 		if lo == end || lo <= start {
 			return nil
 		}
-		if word := s[lo:end]; slices.Contains(asWords, word) {
+		if word := s[lo:end]; slices.Contains(asWords(), word) {
 			hi := len(strings.TrimRight(s[:beforeBlanks(s, lo)], "\"'`.,:;*()"))
 			from := startOf(s, hi, shortValue, clauseValue)
 			if strings.IndexByte("#/", word[0]) >= 0 && !byteIn(s, hi, "\"'`") || from == start && isHexText(s[from:hi]) {
 				return nil // a comment behind program text, a commit before its subject
 			}
-			if rest := strings.Fields(s[a.lo:min(len(s), a.lo+60)]); from < start || word != "into" && word != "in" && len(rest) > 1 && slices.Contains(harmlessEnds, strings.ToLower(rest[1])) {
+			if rest := strings.Fields(s[a.lo:min(len(s), a.lo+60)]); from < start || word != "into" && word != "in" && len(rest) > 1 && slices.Contains(harmlessEnds(), strings.ToLower(rest[1])) {
 				return nil
 			}
 			if (clause{t: t, a: a, kind: a.kind, beside: word != "is"}).secret(s, from, hi) && !plain(s[from:hi]) || a.kind == passwordKind && chosenShape(s[from:hi], false) && !byteIn(s, max(0, from-1), "/.$<") {
@@ -299,7 +299,7 @@ func userPair(t *text, i int) []span {
 		lo := closingQuotes(s, p+len(sign))
 		hi := len(strings.TrimRight(s[:endOf(s, lo, shortValue, clauseValue)], ".,;:*_"))
 		line := strings.ToLower(s[lineStart(s, i, 60):i])
-		login := containsOne(line, loginWords...)
+		login := containsOne(line, loginWords()...)
 		switch {
 		case hi <= lo || byteIn(s, hi, "([{<\\/@:~") || p > i && !boundaryBefore(s, startOf(s, i, 12, letterBytes)), sign == " " && !login, p == i && !login, containsOne(line, " -u", "--user"):
 		case chosenShape(s[lo:hi], sign == " / " && p > i) && !placeholder(s[lo:hi]) && !isVersion(s[lo:hi]) && (sign == " / " || login || upperLower(s[lo:hi]) && (!wordy(s[lo:hi]) || longNumber(s[lo:hi]))):

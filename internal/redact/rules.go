@@ -29,7 +29,7 @@ func serviceRules() []*rule { return append(mnemonicRules(), listed(serviceList)
 func contextRules() []*rule {
 	rules := listed(contextList)
 	printed := slices.IndexFunc(rules, func(r *rule) bool { return r.name == "printed-secret" })
-	for _, command := range slices.Concat(answers, askers) {
+	for _, command := range slices.Concat(answers(), askers()) {
 		rules[printed].probes = append(rules[printed].probes, command[:min(4, len(command))])
 	}
 	last := slices.IndexFunc(rules, func(r *rule) bool { return r.name == "login-pair" })

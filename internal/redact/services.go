@@ -120,7 +120,7 @@ func isPrefixedKey(s string, lo, hi int) bool {
 	if !containsOne(low, "live", "sk", "key", "api", "tok", "secret", "pat", "acct") && digitRuns(v) < 3 {
 		return false
 	}
-	return wordy(head) && (low == head || strings.ToUpper(head) == head) && !slices.Contains(idWords, low[strings.LastIndexAny(low, "_-")+1:])
+	return wordy(head) && (low == head || strings.ToUpper(head) == head) && !slices.Contains(idWords(), low[strings.LastIndexAny(low, "_-")+1:])
 }
 
 // byteList reads the numbers of a key behind a name, which ends at i: [u8; 32] = [1, 2, ...], {0x01, ...}.

@@ -70,7 +70,7 @@ func (t *text) isHeader(a *assignment, head []span, nth int, sep byte) bool {
 	}
 	name = strings.ToLower(name)
 	first, _, _ := strings.Cut(name, " ")
-	return len(name) <= 40 && !harmlessWords()[name[strings.LastIndexAny(name, " _-")+1:]] && !slices.Contains(otherTokens, first)
+	return len(name) <= 40 && !harmlessWords()[name[strings.LastIndexAny(name, " _-")+1:]] && !slices.Contains(otherTokens(), first)
 }
 
 // namesAlone reports whether cells can be names, and enough of them.

@@ -12,45 +12,45 @@ var wordList string
 
 // The lists of words.txt.
 var (
-	addressHosts      = wordsOf("addressHosts")      // hosts with a credential in the path
-	addressParameters = wordsOf("addressParameters") // parameters of addresses that mean much else elsewhere
-	addressWords      = wordsOf("addressWords")      // before a part of a path that is a credential
-	answers           = wordsOf("answers")           // begin a command line that prints a secret alone
-	asWords           = wordsOf("asWords")           // between a value and what it is
-	askers            = wordsOf("askers")            // the same, if the line names a secret
-	bitNumbers        = wordsOf("bitNumbers")        // numbers in names of programs
-	certainRules      = wordsOf("certainRules")      // find what only a secret can be in the place of
-	commandWords      = wordsOf("commandWords")      // before a name and a value that a blank parts
-	conversions       = wordsOf("conversions")       // make a value of a text, and change nothing of it
-	copulas           = wordsOf("copulas")           // verbs before a value
-	fieldSchemes      = wordsOf("fieldSchemes")      // schemes of authorization with fields, of which one is the secret
-	fieldWords        = wordsOf("fieldWords")        // of what a text is typed into
-	getters           = wordsOf("getters")           // begin the names of functions that a name is given to, not a value
-	harmlessEnds      = wordsOf("harmlessEnds")      // end names that speak of a secret but do not hold one
-	hexWords          = wordsOf("hexWords")          // beside a hexadecimal number that is no checksum
-	idWords           = wordsOf("idWords")           // before random characters that are no key
-	knownBefore       = wordsOf("knownBefore")       // before a telling word, without a sign between
-	loginWords        = wordsOf("loginWords")        // before a user and a password
-	lookers           = wordsOf("lookers")           // commands that print what they find, or say nothing about a secret
-	mnemonicHints     = wordsOf("mnemonicHints")     // before the words of a wallet
-	otherKeys         = wordsOf("otherKeys")         // before the word key in names that are not keys
-	otherTokens       = wordsOf("otherTokens")       // before the word token where it is the place in a list, or a request's number
-	pairNames         = wordsOf("pairNames")         // members that hold a name
-	pairValues        = wordsOf("pairValues")        // members that hold a value
-	passwordEnds      = wordsOf("passwordEnds")      // telling words that end a name
-	passwordKeys      = wordsOf("passwordKeys")      // before the word key where it is a password
-	passwordNames     = wordsOf("passwordNames")     // names of passwords that end in key
-	plainSchemes      = wordsOf("plainSchemes")      // schemes of authorization with the secret alone behind them
-	printers          = wordsOf("printers")          // of command lines that print a secret alone
-	readers           = wordsOf("readers")           // commands, or parts of them, that read a secret from their input
-	sentenceWords     = wordsOf("sentenceWords")     // no words of a wallet
-	settingFlags      = wordsOf("settingFlags")      // before a setting on a command line
-	settingWords      = wordsOf("settingWords")      // names that a blank parts from their value
-	shellWords        = wordsOf("shellWords")        // commands that often follow another one in its line
-	technical         = wordsOf("technical")         // parts of words with numbers that no person chooses
-	tokenEnds         = wordsOf("tokenEnds")         // as passwordEnds
-	typing            = wordsOf("typing")            // methods that enter a text into a field, or set it
-	verbs             = wordsOf("verbs")             // telling words that mean much else in a sentence
+	addressHosts      = listOf("addressHosts")      // hosts with a credential in the path
+	addressParameters = listOf("addressParameters") // parameters of addresses that mean much else elsewhere
+	addressWords      = listOf("addressWords")      // before a part of a path that is a credential
+	answers           = listOf("answers")           // begin a command line that prints a secret alone
+	asWords           = listOf("asWords")           // between a value and what it is
+	askers            = listOf("askers")            // the same, if the line names a secret
+	bitNumbers        = listOf("bitNumbers")        // numbers in names of programs
+	certainRules      = listOf("certainRules")      // find what only a secret can be in the place of
+	commandWords      = listOf("commandWords")      // before a name and a value that a blank parts
+	conversions       = listOf("conversions")       // make a value of a text, and change nothing of it
+	copulas           = listOf("copulas")           // verbs before a value
+	fieldSchemes      = listOf("fieldSchemes")      // schemes of authorization with fields, of which one is the secret
+	fieldWords        = listOf("fieldWords")        // of what a text is typed into
+	getters           = listOf("getters")           // begin the names of functions that a name is given to, not a value
+	harmlessEnds      = listOf("harmlessEnds")      // end names that speak of a secret but do not hold one
+	hexWords          = listOf("hexWords")          // beside a hexadecimal number that is no checksum
+	idWords           = listOf("idWords")           // before random characters that are no key
+	knownBefore       = listOf("knownBefore")       // before a telling word, without a sign between
+	loginWords        = listOf("loginWords")        // before a user and a password
+	lookers           = listOf("lookers")           // commands that print what they find, or say nothing about a secret
+	mnemonicHints     = listOf("mnemonicHints")     // before the words of a wallet
+	otherKeys         = listOf("otherKeys")         // before the word key in names that are not keys
+	otherTokens       = listOf("otherTokens")       // before the word token where it is the place in a list, or a request's number
+	pairNames         = listOf("pairNames")         // members that hold a name
+	pairValues        = listOf("pairValues")        // members that hold a value
+	passwordEnds      = listOf("passwordEnds")      // telling words that end a name
+	passwordKeys      = listOf("passwordKeys")      // before the word key where it is a password
+	passwordNames     = listOf("passwordNames")     // names of passwords that end in key
+	plainSchemes      = listOf("plainSchemes")      // schemes of authorization with the secret alone behind them
+	printers          = listOf("printers")          // of command lines that print a secret alone
+	readers           = listOf("readers")           // commands, or parts of them, that read a secret from their input
+	sentenceWords     = listOf("sentenceWords")     // no words of a wallet
+	settingFlags      = listOf("settingFlags")      // before a setting on a command line
+	settingWords      = listOf("settingWords")      // names that a blank parts from their value
+	shellWords        = listOf("shellWords")        // commands that often follow another one in its line
+	technical         = listOf("technical")         // parts of words with numbers that no person chooses
+	tokenEnds         = listOf("tokenEnds")         // as passwordEnds
+	typing            = listOf("typing")            // methods that enter a text into a field, or set it
+	verbs             = listOf("verbs")             // telling words that mean much else in a sentence
 
 	harmlessWords = wordSet("harmlessEnds")
 	placeholders  = wordSet("placeholders")                                                         // replace a secret as whole values
@@ -73,6 +73,11 @@ var wordLists = sync.OnceValue(func() map[string][]string {
 })
 
 func wordsOf(name string) []string { return wordLists()[name] }
+
+// listOf reads the lists when one is asked for: most starts of the program ask for none.
+func listOf(name string) func() []string {
+	return sync.OnceValue(func() []string { return wordsOf(name) })
+}
 
 // wordSet and setOf make a set of a list when it is asked first.
 func wordSet(name string) func() map[string]bool {

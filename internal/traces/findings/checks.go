@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/pattern"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
@@ -22,12 +23,12 @@ const (
 )
 
 var (
-	checks = pattern(`(?i)(^|[ :._-])(test\w*|check|lint|vet|clippy|type-?check|verify|validate|specs?)([ :._-]|$)|^(pytest|jest|vitest|mocha|mypy|eslint|ruff|tsc|shellcheck|golangci-lint|rspec|phpunit|tox|nox|ctest)$`)
+	checks = pattern.Of(`(?i)(^|[ :._-])(test\w*|check|lint|vet|clippy|type-?check|verify|validate|specs?)([ :._-]|$)|^(pytest|jest|vitest|mocha|mypy|eslint|ruff|tsc|shellcheck|golangci-lint|rspec|phpunit|tox|nox|ctest)$`)
 	// noChecks are commands that have such words, quiet those that run no other checks.
-	noChecks = pattern(`^(git|gh|glab|docker|kubectl|helm|cat|ls|cd|test|\[)( |$)`)
-	quiet    = pattern(`^(git (add|status|diff)|go (build|vet)|gofmt|ruff|tsc|npx tsc|eslint|prettier)$`)
+	noChecks = pattern.Of(`^(git|gh|glab|docker|kubectl|helm|cat|ls|cd|test|\[)( |$)`)
+	quiet    = pattern.Of(`^(git (add|status|diff)|go (build|vet)|gofmt|ruff|tsc|npx tsc|eslint|prettier)$`)
 	// noRuns are prompts that want nothing to be run.
-	noRuns = pattern(`(?i)\b(don'?t|do not|without|no|skip|never|not yet)\b[^.;]{0,40}\b(tests?|run(ning)?|checks?|lint(ing)?|build(ing)?|commands?|verif\w*)\b`)
+	noRuns = pattern.Of(`(?i)\b(don'?t|do not|without|no|skip|never|not yet)\b[^.;]{0,40}\b(tests?|run(ning)?|checks?|lint(ing)?|build(ing)?|commands?|verif\w*)\b`)
 )
 
 // documents are the endings of files that no check checks.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hookspan/hookspan/internal/pattern"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
@@ -16,15 +17,15 @@ import (
 
 var (
 	// times are what differs between two equal failures.
-	times = pattern(`(?i)\b\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d)?([.,]\d+)?z?)?|\b\d{1,2}:\d\d(:\d\d)?([.,]\d+)?\b|\b\d+([.,]\d+)? ?(ns|µs|us|ms|s|secs?|seconds?|m|min|minutes?)\b|\b0x[0-9a-f]+\b`)
+	times = pattern.Of(`(?i)\b\d{4}-\d\d-\d\d([t ]\d\d:\d\d(:\d\d)?([.,]\d+)?z?)?|\b\d{1,2}:\d\d(:\d\d)?([.,]\d+)?\b|\b\d+([.,]\d+)? ?(ns|µs|us|ms|s|secs?|seconds?|m|min|minutes?)\b|\b0x[0-9a-f]+\b`)
 	// exit is what a shell tool says without what the command printed.
-	exit = pattern(`(?i)^\W*((command|process)\s+)?(failed|exited|terminated)?\s*(with\s+)?(exit\s+)?(code|status)?\W*-?\d*\W*$`)
+	exit = pattern.Of(`(?i)^\W*((command|process)\s+)?(failed|exited|terminated)?\s*(with\s+)?(exit\s+)?(code|status)?\W*-?\d*\W*$`)
 	// passing are failures that may pass by themselves.
-	passing = pattern(`(?i)time[ds]?[ -]?out|\bconnect(ion|ing)?\b|\bECONN|ETIMEDOUT|EAI_AGAIN|\bENOTFOUND|EADDRINUSE|\bnetwork|unreachable|temporar|try again|\bretry(ing)?\b|rate.?limit|too many requests|(status|http|code)\W{0,3}(429|5\d\d)\b|unavailable|overloaded|in progress|not (yet )?(ready|healthy|running|started)|waiting for|\bbusy\b|\.lock\b|\block(ed)?\b|already in use|bad gateway|no space|resolve host|\bdns\b|\bkilled\b|\bsignal\b|interrupt|cancel|quota|out of memory|\bflak[ey]`)
+	passing = pattern.Of(`(?i)time[ds]?[ -]?out|\bconnect(ion|ing)?\b|\bECONN|ETIMEDOUT|EAI_AGAIN|\bENOTFOUND|EADDRINUSE|\bnetwork|unreachable|temporar|try again|\bretry(ing)?\b|rate.?limit|too many requests|(status|http|code)\W{0,3}(429|5\d\d)\b|unavailable|overloaded|in progress|not (yet )?(ready|healthy|running|started)|waiting for|\bbusy\b|\.lock\b|\block(ed)?\b|already in use|bad gateway|no space|resolve host|\bdns\b|\bkilled\b|\bsignal\b|interrupt|cancel|quota|out of memory|\bflak[ey]`)
 )
 
 // wantsRead is in failures of edits for which the file must be read again.
-var wantsRead = pattern(`(?i)\b(not been read|modified since|changed since|read (it|the file) (first|again))\b`)
+var wantsRead = pattern.Of(`(?i)\b(not been read|modified since|changed since|read (it|the file) (first|again))\b`)
 
 // askers are programs whose end depends on more than the files: they ask servers, wait or install.
 var askers = strings.Fields(`sleep wait watch until while for retry timeout curl wget http https nc netcat telnet ping ssh scp rsync gh glab kubectl helm docker
@@ -33,7 +34,7 @@ var askers = strings.Fields(`sleep wait watch until while for retry timeout curl
 	test [ [[ grep rg diff cmp which type command`)
 
 // askingParts are commands of other programs that do.
-var askingParts = pattern(`^(npm|pnpm|yarn|bun) (i|ci|install|add|publish|view|info|update|audit|outdated)\b|^(go) (get|mod|install)\b|^cargo (publish|update|install|fetch|add|search)\b|^git (push|pull|fetch|clone|ls-remote|remote|submodule)\b|\bplaywright\b`)
+var askingParts = pattern.Of(`^(npm|pnpm|yarn|bun) (i|ci|install|add|publish|view|info|update|audit|outdated)\b|^(go) (get|mod|install)\b|^cargo (publish|update|install|fetch|add|search)\b|^git (push|pull|fetch|clone|ls-remote|remote|submodule)\b|\bplaywright\b`)
 
 // failure returns that of a failed call, "" if a second one would prove nothing.
 func (s *session) failure(it *item) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hookspan/hookspan/internal/pattern"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
@@ -14,15 +15,15 @@ import (
 
 var (
 	// unchanged is what an agent answers in place of a file that it has read.
-	unchanged = pattern(`(?i)^\W*file (is |has been )?(unchanged|not (been )?(changed|modified)) since`)
+	unchanged = pattern.Of(`(?i)^\W*file (is |has been )?(unchanged|not (been )?(changed|modified)) since`)
 	// missing begins what is returned in place of a file, left is in what a tool has cut.
-	missing = pattern(`(?i)^\W*(error\b|no such file|file (does not exist|not found)|cannot |could not |failed )`)
-	left    = pattern(`(?i)\btruncated\b|\b(lines|characters|bytes|chars) (omitted|more|remaining|not shown)|output (was )?cut`)
+	missing = pattern.Of(`(?i)^\W*(error\b|no such file|file (does not exist|not found)|cannot |could not |failed )`)
+	left    = pattern.Of(`(?i)\btruncated\b|\b(lines|characters|bytes|chars) (omitted|more|remaining|not shown)|output (was )?cut`)
 	// polled are files that are read to see whether they have grown.
-	polled = pattern(`(?i)\.(log|out|output|pid|lock|jsonl|tmp|status)$|^/(proc|sys|dev)/|/tasks/|^-?$|[/\\]$`)
+	polled = pattern.Of(`(?i)\.(log|out|output|pid|lock|jsonl|tmp|status)$|^/(proc|sys|dev)/|/tasks/|^-?$|[/\\]$`)
 	// sweeping are commands that may change many files.
-	sweeping = pattern(`(?i)\bgit\s+(-\S+\s+)*(checkout|switch|restore|stash|reset|merge|pull|rebase|apply|am|cherry-pick|revert|clean)\b|\b(fmt|gofmt|goimports|gofumpt|format|prettier|black|isort|rustfmt|codegen|generate|migrate|patch|codemod)\b|--(fix|write|update)\b|\s-w\b|-i\b|\b(npm|pnpm|yarn|bun|cargo|go|pip3?|uv|poetry|bundle|composer)\s+(add|install|i|get|remove|mod|update|upgrade)\b|\bxargs\b`)
-	reading  = pattern(`^(?:cat|nl(?: -ba)?|sed -n ['"]?[0-9,]+p['"]?|head(?: -n? ?[0-9]+)?) +([^\s;&|<>$*?` + "`" + `]+)$`)
+	sweeping = pattern.Of(`(?i)\bgit\s+(-\S+\s+)*(checkout|switch|restore|stash|reset|merge|pull|rebase|apply|am|cherry-pick|revert|clean)\b|\b(fmt|gofmt|goimports|gofumpt|format|prettier|black|isort|rustfmt|codegen|generate|migrate|patch|codemod)\b|--(fix|write|update)\b|\s-w\b|-i\b|\b(npm|pnpm|yarn|bun|cargo|go|pip3?|uv|poetry|bundle|composer)\s+(add|install|i|get|remove|mod|update|upgrade)\b|\bxargs\b`)
+	reading  = pattern.Of(`^(?:cat|nl(?: -ba)?|sed -n ['"]?[0-9,]+p['"]?|head(?: -n? ?[0-9]+)?) +([^\s;&|<>$*?` + "`" + `]+)$`)
 )
 
 // large is from how many tokens on a compaction must leave fewer: of a small context it may not.
@@ -223,4 +224,4 @@ func mayChange(it *item) func(file string) bool {
 }
 
 // regexpWrites are words in the names of tools that change files.
-var regexpWrites = pattern(`write|edit|create|move|rename|delete|patch|replace|insert|format|refactor|restore|revert`)
+var regexpWrites = pattern.Of(`write|edit|create|move|rename|delete|patch|replace|insert|format|refactor|restore|revert`)

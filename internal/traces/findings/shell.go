@@ -1,11 +1,10 @@
 package findings
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/hookspan/hookspan/internal/pattern"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/internal/traces/view"
@@ -13,13 +12,13 @@ import (
 )
 
 var (
-	inShell = pattern(`(?s)^(?:\S*/)?(?:ba|z|da)?sh -\w*c\s+(.*)$`)
+	inShell = pattern.Of(`(?s)^(?:\S*/)?(?:ba|z|da)?sh -\w*c\s+(.*)$`)
 	// aside are redirections that write no file.
-	aside = pattern(`[0-9&]?>>?\s*(/dev/null|&[0-9])`)
+	aside = pattern.Of(`[0-9&]?>>?\s*(/dev/null|&[0-9])`)
 	// writes are options and words with which a command that reads does more.
-	writes = pattern("[>`]|\\$\\(|<\\(|system\\(|\\s-(exec|ok|delete|fprint)|\\bsed\\b.*\\s(-\\w*i|--in-place)|\\bsort\\b.*\\s(-o|--output)|\\btail\\b.*\\s(-\\w*[fF]|--follow)")
-	alone  = pattern(`(^|[^&])&([^&]|$)|\bnohup\b`)
-	later  = pattern(`"(run_in_background|is_background|isBackground|background)":\s*true`)
+	writes = pattern.Of("[>`]|\\$\\(|<\\(|system\\(|\\s-(exec|ok|delete|fprint)|\\bsed\\b.*\\s(-\\w*i|--in-place)|\\bsort\\b.*\\s(-o|--output)|\\btail\\b.*\\s(-\\w*[fF]|--follow)")
+	alone  = pattern.Of(`(^|[^&])&([^&]|$)|\bnohup\b`)
+	later  = pattern.Of(`"(run_in_background|is_background|isBackground|background)":\s*true`)
 )
 
 // readers are the programs that only read.
@@ -136,10 +135,4 @@ func same(c *store.Call) string {
 	}
 	slices.Sort(given[3:])
 	return strings.Join(given, "\x00")
-}
-
-// pattern is a regular expression that is compiled when it is asked for: most commands of the program
-// look for no findings.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -42,6 +42,8 @@ type digest struct {
 	waits  []step.Wait
 	open   bool
 	models []modelDigest
+	// rest is what eachModel finds beyond the models.
+	rest modelDigest
 	// counted has the numbers of tool calls, without their time.
 	counted counts
 	// tools are the tool calls by tool and command, hooks the hook runs by command.

@@ -203,3 +203,15 @@ func sumOf(groups []Group) (sum Totals) {
 	sum.Unpriced = slices.Sorted(maps.Keys(unpriced))
 	return sum
 }
+
+func TestManyKeepsAllValuesInOrder(t *testing.T) {
+	var m many[int]
+	const n = 2 << 20 // whose lists, each twice as long as the one before it, would be too long
+	for i := range n {
+		*m.add(0) = i
+	}
+	all := slices.Concat(m...)
+	if len(all) != n || all[0] != 0 || all[n-1] != n-1 || !slices.IsSorted(all) {
+		t.Fatalf("%d values, want 0 to %d", len(all), n-1)
+	}
+}

@@ -103,7 +103,7 @@ var ErrEnough = errors.New("enough")
 
 // fewTraces is the number of traces up to which finding each is quicker than
 // reading all.
-const fewTraces = 1000
+const fewTraces = 10_000
 
 // within restricts a query to a set of traces, if it is small.
 func within(set traceSet, where string, args []any) (string, []any) {
@@ -174,23 +174,26 @@ func (f Filter) scan(ctx context.Context, q querier, calls bool, visit func(*fou
 	t := found{digest: &d}
 	var reader digestReader
 	var facts sql.RawBytes
-	var started, ended int64
+	var id, started, ended any    // database/sql copies these, and converts numbers by reflection
 	same := make(map[string]bool) // models and tools that the filter selects
 	where, args := f.where()
 	where, args = within(set, where, args)
-	targets := []any{&t.id, &started, &ended, &facts}
+	targets := []any{&id, &started, &ended, &facts}
 	return eachRow(ctx, q, func(scan func(...any) error) error {
-		err := scan(targets...)
-		spans, ok := set[t.id]
-		if err != nil || set != nil && !ok {
+		if err := scan(targets...); err != nil {
 			return err
+		}
+		t.id = id.(int64)
+		spans, ok := set[t.id]
+		if set != nil && !ok {
+			return nil
 		}
 		t.spans = spans
 		if err := reader.decode(facts, &d); err != nil {
 			return err
 		}
 		t.Summary = d.sum
-		t.Started, t.Ended = fromColumn(started), fromColumn(ended)
+		t.Started, t.Ended = fromColumn(started.(int64)), fromColumn(ended.(int64))
 		if !f.selects(&t, same) {
 			return nil
 		}

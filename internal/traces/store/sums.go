@@ -178,8 +178,10 @@ func (g *grouping) groups() []Group {
 	for _, key := range slices.Sorted(maps.Keys(g.tallies)) {
 		t := g.tallies[key]
 		slices.Sort(t.branches)
-		out = append(out, Group{Key: key, Totals: t.totals(), P50: percentile(t.took, 50), P95: percentile(t.took, 95), Branches: t.branches})
-		out[len(out)-1].SetCosts(t.costs)
+		out = append(out, Group{Key: key, Totals: t.totals(), Branches: t.branches})
+		one, took := &out[len(out)-1], slices.Concat(t.took...)
+		one.P50, one.P95 = percentile(took, 50), percentile(took, 95)
+		one.SetCosts(slices.Concat(t.costs...))
 	}
 	return out
 }
@@ -301,12 +303,27 @@ type tally struct {
 	unpriced map[string]bool
 	// each keeps took, the durations for percentiles.
 	each bool
-	took []time.Duration
+	took many[time.Duration]
 	// branches are those of a project.
 	branches []string
-	// last is the trace that was counted last, priced the one of the last of the costs.
+	// last is the trace that was counted last, priced the one of cost, the last of the costs.
 	last, priced int64
-	costs        []float64
+	cost         *float64
+	costs        many[float64]
+}
+
+// many has so many values that appending them to one list would copy each several times.
+type many[T any] [][]T
+
+func (m *many[T]) add(one T) *T {
+	n := len(*m)
+	if n == 0 || len((*m)[n-1]) == cap((*m)[n-1]) {
+		*m = append(*m, make([]T, 0, 4<<min(n, 11)))
+		n++
+	}
+	last := &(*m)[n-1]
+	*last = append(*last, one)
+	return &(*last)[len(*last)-1]
 }
 
 func (g *tally) addTrace(t *found) {
@@ -316,7 +333,7 @@ func (g *tally) addTrace(t *found) {
 	g.Took += d
 	g.Waited += Waited(t.digest.waits)
 	if g.each {
-		g.took = append(g.took, d)
+		g.took.add(d)
 	}
 	calls := &t.digest.counted
 	g.Calls += calls.n
@@ -337,16 +354,16 @@ func (g *tally) addCalls(t *found, calls []call) {
 	g.Denials += c.denied
 	g.Took += c.took
 	for _, one := range calls {
-		g.took = append(g.took, one.took())
+		g.took.add(one.took())
 	}
 }
 
 func (g *tally) addModel(t *found, m *modelDigest) {
 	if g.each && m.priced {
 		if g.priced != t.id {
-			g.priced, g.costs = t.id, append(g.costs, 0)
+			g.priced, g.cost = t.id, g.costs.add(0)
 		}
-		g.costs[len(g.costs)-1] += m.cost.usd()
+		*g.cost += m.cost.usd()
 	}
 	g.usage.sum(m)
 	if g.model != "" && sameModel(m.name, g.model) {
@@ -378,7 +395,8 @@ func (t *found) eachModel(f func(*modelDigest)) {
 		}
 		return
 	}
-	rest := modelDigest{
+	rest := &t.digest.rest
+	*rest = modelDigest{
 		name: t.Model, known: true,
 		input: u.Input, output: u.Output, cacheRead: u.CacheRead, cacheWrite: u.CacheWrite,
 	}
@@ -398,5 +416,5 @@ func (t *found) eachModel(f func(*modelDigest)) {
 	if !rest.priced {
 		rest.cost = 0
 	}
-	f(&rest)
+	f(rest)
 }

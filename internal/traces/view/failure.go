@@ -8,6 +8,7 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/hookspan/hookspan/internal/pattern"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -18,42 +19,42 @@ import (
 var wrapping = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
 
 // standing is what agents say after each denial by the user; what the user said follows.
-var standing = regexp.MustCompile(`(?s)^(The user doesn't want to (?:proceed with this tool use|take this action right now))\. .*?(?:the user said:\s*(.*)|$)`)
+var standing = pattern.Of(`(?s)^(The user doesn't want to (?:proceed with this tool use|take this action right now))\. .*?(?:the user said:\s*(.*)|$)`)
 
 // passing begins or ends a line about something that went well, or that only leads to a
 // failure: a test that passed, a count of none, a frame of a stack, an exit code.
-var passing = regexp.MustCompile(`^(✓|√|✔|ok\b|PASS\b|--- PASS|--- SKIP|=== |at |(?i:(command failed with |process exited with )?(exit )?(code|status):? \d+\.?$)|Traceback \()|(\.\.\. ok|\bPASSED\b.*)$|(?i:\b(0|no) (errors?|fail(ed|ures?|ing))\b|\b(errors?|fail(ed|ures?)): 0\b)`)
+var passing = pattern.Of(`^(✓|√|✔|ok\b|PASS\b|--- PASS|--- SKIP|=== |at |(?i:(command failed with |process exited with )?(exit )?(code|status):? \d+\.?$)|Traceback \()|(\.\.\. ok|\bPASSED\b.*)$|(?i:\b(0|no) (errors?|fail(ed|ures?|ing))\b|\b(errors?|fail(ed|ures?)): 0\b)`)
 
 // done is a line that says that all is well: it is no failure, even if nothing else is there.
-var done = regexp.MustCompile(`^(?i:\W*(all )?(done|ok|success(ful(ly)?)?|finished|completed?)( in [0-9.]+ ?\w+)?\W*)$`)
+var done = pattern.Of(`^(?i:\W*(all )?(done|ok|success(ful(ly)?)?|finished|completed?)( in [0-9.]+ ?\w+)?\W*)$`)
 
 // failureMarks are what tells the line with the failure, the surest first.
-var failureMarks = []*regexp.Regexp{
-	regexp.MustCompile(`^(panic|fatal( error)?|FATAL)\b|\bpanicked at\b`),
-	regexp.MustCompile(`^(--- FAIL|FAIL\b.|FAILED\b|✗|✕|✘|×|not ok\b)|\bFAILED\b`),
-	regexp.MustCompile(`(?i)\berrors?\b|\bexception\b|[a-z](Error|Exception)\b`),
-	regexp.MustCompile(`(?i)not found|no such|cannot|can't|could not|denied|refused|timed? ?out|unable to|invalid|undefined|unexpected|\bfail(ed|ures?|s|ing)?\b`),
+var failureMarks = []func() *regexp.Regexp{
+	pattern.Of(`^(panic|fatal( error)?|FATAL)\b|\bpanicked at\b`),
+	pattern.Of(`^(--- FAIL|FAIL\b.|FAILED\b|✗|✕|✘|×|not ok\b)|\bFAILED\b`),
+	pattern.Of(`(?i)\berrors?\b|\bexception\b|[a-z](Error|Exception)\b`),
+	pattern.Of(`(?i)not found|no such|cannot|can't|could not|denied|refused|timed? ?out|unable to|invalid|undefined|unexpected|\bfail(ed|ures?|s|ing)?\b`),
 }
 
 // FailureLine returns the line of a failure's message that says what failed, safe for a
 // terminal: that of a failed test, a panic or an error, else the last one.
 func FailureLine(message string) string {
 	message = strings.TrimSpace(wrapping.Replace(message))
-	if m := standing.FindStringSubmatch(message); m != nil {
+	if m := standing().FindStringSubmatch(message); m != nil {
 		message = cmp.Or(strings.TrimSpace(m[2]), m[1])
 	}
 	best, rank := "", len(failureMarks)+1
 	last := ""
 	for l := range strings.Lines(message) {
-		if l = strings.TrimSpace(l); l == "" || done.MatchString(l) {
+		if l = strings.TrimSpace(l); l == "" || done().MatchString(l) {
 			continue
 		}
 		last = l
-		if passing.MatchString(l) || !strings.ContainsFunc(l, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		if passing().MatchString(l) || !strings.ContainsFunc(l, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
 			continue
 		}
 		at := 0
-		for at < len(failureMarks) && !failureMarks[at].MatchString(l) {
+		for at < len(failureMarks) && !failureMarks[at]().MatchString(l) {
 			at++
 		}
 		if at < rank || at == rank && at == len(failureMarks) {
@@ -71,11 +72,11 @@ const (
 )
 
 var (
-	hookDenies = regexp.MustCompile(`(?i)\bhook\b`)
+	hookDenies = pattern.Of(`(?i)\bhook\b`)
 	// userDenies is all that agents say if the user gave no reason.
-	userDenies = regexp.MustCompile(`(?i)^[^:]*\b(reject|den(y|ied)|cancel|interrupt|declin|refus|was asked)[^:]*$|^\[operation cancelled\] reason: user [^:]*$`)
-	feedback   = regexp.MustCompile(`(?s)^The user rejected permission [^:]*feedback: (.*)$`)
-	ruleDenies = regexp.MustCompile(`(?i)\b(rule|policy|sandbox|settings|permission mode)\b|^Permission to use .* (has been|was) denied|haven't granted|blocked`)
+	userDenies = pattern.Of(`(?i)^[^:]*\b(reject|den(y|ied)|cancel|interrupt|declin|refus|was asked)[^:]*$|^\[operation cancelled\] reason: user [^:]*$`)
+	feedback   = pattern.Of(`(?s)^The user rejected permission [^:]*feedback: (.*)$`)
+	ruleDenies = pattern.Of(`(?i)\b(rule|policy|sandbox|settings|permission mode)\b|^Permission to use .* (has been|was) denied|haven't granted|blocked`)
 )
 
 // DeniedBy returns who denied a call, and the reason, "" if it is known that a person did
@@ -129,15 +130,15 @@ func deniedBy(hook, kind, message string) (who, reason string) {
 	}
 	who, reason = ByYou, FailureLine(message)
 	cancelled := kind != otelmap.ErrorToolDenied
-	if m := standing.FindStringSubmatch(wrapping.Replace(message)); m != nil {
+	if m := standing().FindStringSubmatch(wrapping.Replace(message)); m != nil {
 		reason = line(strings.TrimSpace(m[2]))
-	} else if m := feedback.FindStringSubmatch(message); m != nil {
+	} else if m := feedback().FindStringSubmatch(message); m != nil {
 		reason = line(strings.TrimSpace(m[1]))
-	} else if !cancelled && hookDenies.MatchString(message) {
+	} else if !cancelled && hookDenies().MatchString(message) {
 		who = ByHook
-	} else if !cancelled && ruleDenies.MatchString(message) {
+	} else if !cancelled && ruleDenies().MatchString(message) {
 		who = ByRule
-	} else if userDenies.MatchString(message) {
+	} else if userDenies().MatchString(message) {
 		reason = ""
 	}
 	return who, reason

@@ -2,12 +2,12 @@ package view
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/pattern"
 	"github.com/hookspan/hookspan/internal/rawjson"
 	"github.com/hookspan/hookspan/internal/traces/store"
 )
@@ -54,7 +54,7 @@ func (p Pulls) Of(w *store.Work) (urls []string) {
 func (p Pulls) add(w *store.Work) {
 	for i := range w.Calls {
 		c, url := pullOf(w, &w.Calls[i])
-		if !pullLine.MatchString(url) || c.Branch == "" || c.Repository == "" || slices.Contains(defaultBranches, c.Branch) || lastPart(c.Repository) != pullRepository(url) {
+		if !pullLine().MatchString(url) || c.Branch == "" || c.Repository == "" || slices.Contains(defaultBranches, c.Branch) || lastPart(c.Repository) != pullRepository(url) {
 			continue
 		}
 		if known, there := p[c]; there && known != url {
@@ -70,9 +70,9 @@ var defaultBranches = []string{"main", "master", "trunk", "develop", "developmen
 // pullLine matches a line that is the address of a pull request, switched the branch that git
 // names, and fetched the repository that it reads.
 var (
-	pullLine = regexp.MustCompile(`(?m)^[ \t]*(https://[^\s/]+/\S+/(?:pull|-/merge_requests)/[0-9]+)[ \t]*$`)
-	switched = regexp.MustCompile(`(?m)^(?:Switched to a new branch|Switched to branch|Already on) '([^']+)'\r?$`)
-	fetched  = regexp.MustCompile(`(?m)^From (\S+)\r?$`)
+	pullLine = pattern.Of(`(?m)^[ \t]*(https://[^\s/]+/\S+/(?:pull|-/merge_requests)/[0-9]+)[ \t]*$`)
+	switched = pattern.Of(`(?m)^(?:Switched to a new branch|Switched to branch|Already on) '([^']+)'\r?$`)
+	fetched  = pattern.Of(`(?m)^From (\S+)\r?$`)
 )
 
 // pullRepository is the last part of the name of a pull request's repository.
@@ -93,7 +93,7 @@ func pullOf(w *store.Work, c *store.Call) (at store.Checkout, url string) {
 	before, after, alone := around(w, c)
 	at.Repository = after.Repository
 	if words[2] == "checkout" {
-		branch, from := switched.FindAllStringSubmatch(c.Result, -1), fetched.FindAllStringSubmatch(c.Result, -1)
+		branch, from := switched().FindAllStringSubmatch(c.Result, -1), fetched().FindAllStringSubmatch(c.Result, -1)
 		arg := words[len(words)-1]
 		switch {
 		case len(branch) != 1 || len(words) != 4 || strings.Contains(command, "cd "):
@@ -109,7 +109,7 @@ func pullOf(w *store.Work, c *store.Call) (at store.Checkout, url string) {
 		}
 		return at, url
 	}
-	lines := pullLine.FindAllStringSubmatch(c.Result, -1)
+	lines := pullLine().FindAllStringSubmatch(c.Result, -1)
 	if len(lines) != 1 {
 		return at, ""
 	}

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"sort"
 	"time"
 
 	"github.com/hookspan/hookspan/hook"
+	"github.com/hookspan/hookspan/internal/pattern"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
@@ -188,16 +188,16 @@ func (s *Sums) key(c *store.Call) string {
 		return Denier(c)
 	case s.By == ByFailure && c.Counted().Failed():
 		why := cmp.Or(FailureLine(c.Error), termtext.Line(c.ErrorType), c.Status.String())
-		if c.Command != "" && (FailureLine(c.Error) == "" || passing.MatchString(why)) {
+		if c.Command != "" && (FailureLine(c.Error) == "" || passing().MatchString(why)) {
 			why = termtext.Line(c.Command) + " failed" // other commands fail for other reasons
 		}
-		return termtext.Line(c.Tool) + ": " + numbers.ReplaceAllString(why, "#")
+		return termtext.Line(c.Tool) + ": " + numbers().ReplaceAllString(why, "#")
 	}
 	return ""
 }
 
 // numbers are quantities with their units, times, and hexadecimal numbers.
-var numbers = regexp.MustCompile(`(?i)\b(?:[0-9]{2}(t[0-9]{2}|([.][0-9]+)?z)|([0-9]+([.,][0-9]+)*([nuµμm]?s|secs?|m|mins?|hr?s?|d|[kmgt]?i?b|k)?)+|0x[0-9a-f]+|[0-9a-f]*[0-9][0-9a-f]*)\b`)
+var numbers = pattern.Of(`(?i)\b(?:[0-9]{2}(t[0-9]{2}|([.][0-9]+)?z)|([0-9]+([.,][0-9]+)*([nuµμm]?s|secs?|m|mins?|hr?s?|d|[kmgt]?i?b|k)?)+|0x[0-9a-f]+|[0-9a-f]*[0-9][0-9a-f]*)\b`)
 
 func (s *Sums) of(key string, w *store.Work, took time.Duration) *sum {
 	if s.groups == nil {

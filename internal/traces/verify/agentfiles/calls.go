@@ -23,7 +23,7 @@ func (r *file) asked(id, name string) *Call {
 	c := &Call{Fact: r.fact(), Name: name}
 	c.ID = id
 	own := strings.TrimPrefix(id, name+"__") // the Gemini CLI puts the tool's name before the model's id
-	c.short = len(own) <= shortID || numbered.MatchString(own)
+	c.short = len(own) <= shortID || numbered().MatchString(own)
 	return c
 }
 

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hookspan/hookspan/internal/pattern"
 )
 
 type claudeUsage struct {
@@ -217,7 +218,7 @@ func (c *claudeFile) user(row *claudeRow) {
 		c.pending, c.command = hashed(row.Timestamp, text), commandOf(text)
 		c.begin(c.pending)
 		c.turn.Answered = true // until the model is asked
-	case strings.HasPrefix(trimmed, "<local-command-"), claudeUnknown.MatchString(text):
+	case strings.HasPrefix(trimmed, "<local-command-"), claudeUnknown().MatchString(text):
 		c.pending = "" // it was carried out
 	case strings.HasPrefix(trimmed, "<bash-"):
 	case !typed || claudeHost(text):
@@ -254,8 +255,8 @@ var (
 	}
 	claudeFailures = []string{"Exit code ", "<tool_use_error>"}
 	claudeNotices  = []string{"<task-notification", "<agent-notification", "<bash-notification", "<teammate-message", `{"task_id":"`}
-	claudeStops    = regexp.MustCompile(`ancelled|(?m:^)\[Request interrupted by user`)
-	claudeUnknown  = regexp.MustCompile(`^Unknown (?:skill|slash command): \S+$`) // that is a command
+	claudeStops    = pattern.Of(`ancelled|(?m:^)\[Request interrupted by user`)
+	claudeUnknown  = pattern.Of(`^Unknown (?:skill|slash command): \S+$`) // that is a command
 )
 
 func claudeStatus(denial string, b *block) Status {
@@ -266,7 +267,7 @@ func claudeStatus(denial string, b *block) Status {
 	switch {
 	case denial != "" || begins(said, claudeDenials):
 		return Denied
-	case begins(said, claudeFailures) && !claudeStops.MatchString(said):
+	case begins(said, claudeFailures) && !claudeStops().MatchString(said):
 		return Failed
 	}
 	return Bad

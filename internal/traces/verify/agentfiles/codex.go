@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hookspan/hookspan/internal/pattern"
 )
 
 // usage are the tokens of a request, or of all so far, in the words of Codex and of Copilot.
@@ -80,14 +81,14 @@ func (o ends) text() string {
 // versions that wrote JSON, codexLeft the session of one that was left running, and codexAsked
 // that of a later question about it.
 var (
-	codexExit  = regexp.MustCompile(`\AExit code: (-?\d+)|(?m:^Process exited with code) (-?\d+)|(?s:\A\{"output":.*"exit_code":\s*(-?\d+))`)
-	codexLeft  = regexp.MustCompile(`(?m)^(?:Process|Script) running with (session|cell) ID (\d+)`)
-	codexAsked = regexp.MustCompile(`(session|cell)_id[\\": ]+(\d+)`)
+	codexExit  = pattern.Of(`\AExit code: (-?\d+)|(?m:^Process exited with code) (-?\d+)|(?s:\A\{"output":.*"exit_code":\s*(-?\d+))`)
+	codexLeft  = pattern.Of(`(?m)^(?:Process|Script) running with (session|cell) ID (\d+)`)
+	codexAsked = pattern.Of(`(session|cell)_id[\\": ]+(\d+)`)
 )
 
 // Beginnings of outputs of calls that did not run, and of those that failed.
 var (
-	codexDenials  = regexp.MustCompile("(?s)^(?:Command blocked by PreToolUse hook|exec_command failed(?: for `.*?`)?: CreateProcess { message: \"Rejected)")
+	codexDenials  = pattern.Of("(?s)^(?:Command blocked by PreToolUse hook|exec_command failed(?: for `.*?`)?: CreateProcess { message: \"Rejected)")
 	codexFailures = []string{"apply_patch verification failed", "unsupported call:", "unable to locate image", "exec_command failed", "write_stdin failed:", "Script failed"}
 )
 
@@ -99,10 +100,10 @@ func codexStatus(text string) Status {
 		head = text
 	}
 	if strings.Contains(head, "code") {
-		m = codexExit.FindStringSubmatch(head)
+		m = codexExit().FindStringSubmatch(head)
 	}
 	switch {
-	case codexDenials.MatchString(text):
+	case codexDenials().MatchString(text):
 		return Denied
 	case begins(text, codexFailures):
 		return Failed
@@ -298,7 +299,7 @@ func (c *codexFile) called(it *codexItem) {
 	}
 	name := cmp.Or(it.Name, it.Type)
 	c.call(id, cmp.Or(codexTools[name], name)).Unnamed = unnamed
-	if m := codexAsked.FindSubmatch(it.Arguments); (it.Name == "write_stdin" || it.Name == "wait") && m != nil { // asks for what was left running
+	if m := codexAsked().FindSubmatch(it.Arguments); (it.Name == "write_stdin" || it.Name == "wait") && m != nil { // asks for what was left running
 		c.polls[id] = c.left[string(m[1])+string(m[2])]
 	}
 	if it.Type == "web_search_call" || it.Type == "tool_search_call" && unnamed { // of the provider
@@ -316,7 +317,7 @@ func (c *codexFile) output(it *codexItem) {
 		}
 		status = OK
 	} else if strings.Contains(text, " running with ") {
-		if m := codexLeft.FindStringSubmatch(text); m != nil {
+		if m := codexLeft().FindStringSubmatch(text); m != nil {
 			c.left[m[1]+m[2]] = it.CallID
 		}
 	}

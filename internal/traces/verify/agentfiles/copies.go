@@ -3,10 +3,11 @@ package agentfiles
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hookspan/hookspan/internal/pattern"
 )
 
 func newSession() *Session {
@@ -199,7 +200,7 @@ func (f *Fact) shared(agent string) {
 // are those that end with a number of the session's calls: functions.bash:7.
 const shortID = 12
 
-var numbered = regexp.MustCompile(`:\d{1,5}$`)
+var numbered = pattern.Of(`:\d{1,5}$`)
 
 // same reports that two calls with one id are the same.
 func (f *Fact) same(other *Fact) bool {

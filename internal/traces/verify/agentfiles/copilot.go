@@ -3,8 +3,9 @@ package agentfiles
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/hookspan/hookspan/internal/pattern"
 )
 
 type copilotRow struct {
@@ -126,13 +127,13 @@ func (c *copilotFile) shutdown(row *copilotRow) {
 }
 
 // copilotExit is behind the output of a command that failed, in the words of several versions.
-var copilotExit = regexp.MustCompile(`<(?:exited|shellId: [^<>]* completed|command with id: [^<>]* exited) with exit code -?[1-9]\d*>"$`)
+var copilotExit = pattern.Of(`<(?:exited|shellId: [^<>]* completed|command with id: [^<>]* exited) with exit code -?[1-9]\d*>"$`)
 
 func copilotStatus(row *copilotRow) Status {
 	switch d := &row.Data; {
 	case d.Error.Code == "denied" || d.Error.Code == "rejected":
 		return Denied
-	case d.Success != nil && !*d.Success || d.ShellExecution.ExitCode != 0 || copilotExit.MatchString(string(d.Result.Content)):
+	case d.Success != nil && !*d.Success || d.ShellExecution.ExitCode != 0 || copilotExit().MatchString(string(d.Result.Content)):
 		return Failed
 	}
 	return OK

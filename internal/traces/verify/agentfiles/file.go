@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hookspan/hookspan/internal/files/regular"
+	"github.com/hookspan/hookspan/internal/pattern"
 )
 
 // file is one file while it is read.
@@ -361,11 +361,11 @@ func (r *file) kind(place, kind string, raw []byte) {
 	if _, part, found := strings.Cut(place, " "); found {
 		kind = part + "/" + kind
 	}
-	r.unknown = append(r.unknown, Unknown{kind, 1, weighty.Match(raw), r.path})
+	r.unknown = append(r.unknown, Unknown{kind, 1, weighty().Match(raw), r.path})
 }
 
 // weighty finds what shows that a row of an unknown kind may be work.
-var weighty = regexp.MustCompile(`(?i)"(usage|tokens?|tokens_?count|role|tool_?use_?id|tool_?call_?id|call_?id)"\s*:`)
+var weighty = pattern.Of(`(?i)"(usage|tokens?|tokens_?count|role|tool_?use_?id|tool_?call_?id|call_?id)"\s*:`)
 
 // ordinal begins the keys of prompts without an id, which are those of one session alone.
 const ordinal = "#"
