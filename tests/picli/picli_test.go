@@ -100,6 +100,11 @@ func scenarios() map[string]scenario.Case {
 				{Requests: 1, Outcome: otelmap.OutcomeCompleted},
 			},
 		},
+		"stopped while it waits to try again": {
+			Script: llm.Script{Main: []llm.Turn{{HTTPError: 502}, turn("Never.")}},
+			Steps:  []rig.Step{pi("never answered")}, Exits: []int{0},
+			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"}},
+		},
 		"retried": {
 			Script: llm.Script{Main: []llm.Turn{{HTTPError: 500}, turn("Run.", bash("echo one")), turn("Done.")}},
 			Steps:  []rig.Step{pi("do it")}, Exits: []int{0},

@@ -99,7 +99,8 @@ func lines[T any](path string) (all []T, err error) {
 }
 
 // settings writes the user's settings, with the compaction that more has, and an extension of
-// the user's that records prompts, blocks what is forbidden, and says something while a call runs.
+// the user's that records prompts, blocks what is forbidden, says something while a call runs, and
+// stops Pi before it repeats a request that failed with 502.
 func settings(a *rig.Arena, more map[string]string) error {
 	return a.Write(map[string]string{
 		"home/.pi/agent/settings.json": `{
@@ -128,6 +129,9 @@ export default function (pi: ExtensionAPI) {
 	pi.on("before_agent_start", (event, ctx) => {
 		const line = { session: ctx.sessionManager.getSessionId(), prompt: event.prompt }
 		fs.appendFileSync(process.env.RECORDS + "/prompts.ndjson", JSON.stringify(line) + "\n")
+	})
+	pi.on("agent_end", (event, ctx) => {
+		if (event.messages.at(-1)?.errorMessage?.includes("502")) setTimeout(() => ctx.abort())
 	})
 	pi.on("tool_call", (event) => {
 		const input = JSON.stringify(event.input)

@@ -77,7 +77,8 @@ export default function (pi) {
 	}
 	on("agent_settled", ({ type, aborted }, ctx) => {
 		if (!turn && !last) return
-		const outcome = aborted ? "aborted" : last?.stopReason
+		// A request that failed is the end, also if the wait before it is repeated was aborted.
+		const outcome = aborted && last?.stopReason !== "error" ? "aborted" : last?.stopReason
 		try {
 			send(type, ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
 		} finally {

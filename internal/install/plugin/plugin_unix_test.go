@@ -117,6 +117,8 @@ func TestExtensionWaitsForTheRow(t *testing.T) {
 		`{"ts":5,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":true}}`,
 		`{"ts":6,"name":"ui_prompt_start",` + at + `"kind":"confirm"}}`,
 		`{"ts":7,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":false}}`,
+		`{"ts":7,"name":"message_end",` + at + `"message":{"role":"assistant","stopReason":"error"}}}`,
+		`{"ts":7,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":true}}`,
 		`{"ts":8,"name":"session_shutdown",` + at + `"type":"session_shutdown","reason":"quit"}}`,
 	}, "\n"), 0o600)
 	var got []string
@@ -127,7 +129,7 @@ func TestExtensionWaitsForTheRow(t *testing.T) {
 		}
 		got = append(got, strings.TrimSpace(strings.Join([]string{o.Type, o.Turn, o.Text, o.Outcome}, " ")))
 	}
-	want := []string{"session_start", "message_end 7 go", "tool_execution_start 7", "ui_prompt_start 7", "agent_settled 7  aborted", "session_shutdown"}
+	want := []string{"session_start", "message_end 7 go", "tool_execution_start 7", "ui_prompt_start 7", "agent_settled 7  aborted", "agent_settled   error", "session_shutdown"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines of a task without a row, and of what comes after it (-want +got):\n%s", diff)
 	}
