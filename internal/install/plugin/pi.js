@@ -7,6 +7,7 @@ export default function (pi) {
 	let said // a prompt, until its row is written
 	let last // the task's last message of the model
 	let answered // when it came, if it calls no tool
+	let asked = {} // the task's dialogs, by event: AGENT gives them no ids
 	const args = new Map() // of calls that run, by id
 	let version
 	import("@earendil-works/pi-coding-agent").then((m) => (version = m.VERSION), () => {})
@@ -42,6 +43,7 @@ export default function (pi) {
 			send("agent_settled", ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
 		} finally {
 			turn = last = answered = undefined
+			asked = {}
 		}
 	}
 	const on = (name, take) =>
@@ -78,14 +80,16 @@ export default function (pi) {
 	})
 	on("session_compact", ({ type, reason, compactionEntry }, ctx) => send(type, ctx, { reason, messageId: compactionEntry?.id }))
 	on("session_tree", ({ type, summaryEntry }, ctx) => {
-		if (summaryEntry) send(type, ctx) // it cost a request
+		if (summaryEntry) send(type, ctx, { messageId: summaryEntry.id }) // it cost a request
 	})
 	on("model_select", ({ type, ...to }, ctx) => {
 		if (turn) send(type, ctx, { model: model(to.model) })
 	})
 	for (const name of ["ui_prompt_start", "ui_prompt_end"]) {
 		on(name, ({ kind, title }, ctx) => {
-			if (turn) send(name, ctx, { kind, title })
+			if (!turn) return
+			asked[name] = (asked[name] ?? 0) + 1
+			send(name, ctx, { kind, title, messageId: turn + "/" + asked[name] })
 		})
 	}
 	on("agent_settled", ({ aborted }, ctx) => settle(ctx, aborted))
