@@ -67,17 +67,22 @@ func (j *joined) addReported() {
 		key := callKey{c.Agent, c.ID}
 		known[key] = append(known[key], c)
 	}
-	// A response that was given the id of another has its own request.
+	// A response that was given the id of another has its own request: with the id that it was
+	// asked with, or else from another time. Two hooks report one sum at two times.
+	reported := make(map[*hook.Request]time.Time)
 	join := func(c *hook.Request) {
 		key := callKey{c.Agent, c.ID}
 		for _, id := range []string{c.RequestID, ""} {
-			if i := slices.IndexFunc(known[key], func(have *hook.Request) bool { return have.RequestID == id }); i >= 0 {
-				known[key][i].RequestID = c.RequestID
+			if i := slices.IndexFunc(known[key], func(have *hook.Request) bool {
+				at, again := reported[have]
+				return have.RequestID == id && (id != "" || !again || c.Kind != hook.RequestSingle || at.Equal(c.Start))
+			}); i >= 0 {
+				known[key][i].RequestID, reported[known[key][i]] = c.RequestID, c.Start
 				return
 			}
 		}
 		more := *c
-		more.Provider = j.tr.Provider
+		more.Provider, reported[&more] = j.tr.Provider, c.Start
 		known[key] = append(known[key], &more)
 		j.requests = append(j.requests, &more)
 	}

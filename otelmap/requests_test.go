@@ -75,3 +75,31 @@ func TestRequestsOfHooks(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestsOfOneID has responses that a gateway gives one id, and a sum, of which two hooks
+// report each: all count once, whatever the files have of them.
+func TestRequestsOfOneID(t *testing.T) {
+	start := time.Date(2026, 11, 28, 9, 0, 0, 0, time.UTC)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	var all []hook.Request
+	for i := range 3 {
+		all = append(all, hook.Request{ID: "resp", Turn: "t", Start: at(2 * i), End: at(2*i + 1), Usage: &hook.Usage{Input: 10}})
+	}
+	for n := range len(all) + 1 {
+		b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true}}, Carry{})
+		b.Add(hook.Event{Host: "h", Session: "s", Turn: "t", Kind: hook.KindPrompt, StoredAt: at(0)})
+		for i := range 2 * (len(all) + 1) {
+			c := hook.Request{Kind: hook.RequestsUnlisted, ID: "t", End: at(i), Usage: &hook.Usage{Input: 10}}
+			if i < 2*len(all) {
+				c = all[i/2]
+			}
+			b.Add(hook.Event{Host: "h", Session: "s", Turn: "t", Kind: hook.KindAside, StoredAt: c.End, Time: c.End, Offset: int64(i + 1), Request: &c})
+		}
+		spans := otlp.Spans([]*tracepb.ResourceSpans{b.OpenSpans(b.Runs(at(10))[0], &hook.Transcript{Requests: all[:n]}, at(10))})
+		for s := range spans {
+			if in, _ := otlp.Integer(s.Attributes, KeyRunInputTokens); len(s.ParentSpanId) == 0 && in != 40 {
+				t.Errorf("with %d of the requests in the files: %d tokens in all, want 40", n, in)
+			}
+		}
+	}
+}

@@ -34,6 +34,10 @@ const (
 	streamEnded       = "hookspan.stream_ended"
 )
 
+// repeatWithin is how far apart the user's plugin and a project's hand on one compaction, which
+// has no id.
+const repeatWithin = time.Second
+
 // StreamEnded returns the payload for a session whose events have ended in the middle
 // of a turn: opencode was stopped, which it reports to no plugin.
 func StreamEnded(session string) []byte {
@@ -174,6 +178,9 @@ func (p members) body(ev *hook.Event) {
 		ev.Key = Key("permission", p.Text("id"))
 	case hook.KindNote:
 		ev.Message = "permission: " + p.Text("reply")
+		ev.Key = Key("reply", p.Text("id"))
+	case hook.KindCompact:
+		ev.Key, ev.KeyWithin = Key("compact", p.Text("agent", "turn")), repeatWithin
 	}
 }
 

@@ -108,11 +108,16 @@ func body(o rawjson.Object, ev *hook.Event) {
 	case modelSelect:
 		ev.Provider, ev.Model = model.Text("provider"), model.Text("id")
 		ev.Message = "model: " + ev.Model
+		key(ev.Name, ev.Model)
+		ev.KeyWithin = repeatWithin
+	case sessionTree, promptEnd:
+		key(ev.Name, o.Text("messageId"))
 	case sessionCompact:
 		key("compact", o.Text("messageId"))
 	case promptStart:
 		ev.Message = cmp.Or(o.Text("title"), o.Text("kind"))
 		mark("hookspan.notification.waiting_for_user_input", true)
+		key(ev.Name, o.Text("messageId"))
 	case agentSettled:
 		_, ev.ErrorType = End(o.Text("outcome"))
 		if ev.Kind == hook.KindRunComplete {

@@ -76,16 +76,16 @@ func TestWhatAnEventMeans(t *testing.T) {
 		called("Tool bash not found", ""):                                   failed(hook.ToolFailed, "Tool bash not found"),
 		called("Operation aborted", ""):                                     failed(hook.ToolCancelled, "Operation aborted"),
 		`"type":"session_compact","reason":"threshold","messageId":"p1"`:    {Kind: hook.KindCompact, Key: "compact/p1"},
-		`"type":"model_select","model":{"provider":"p","id":"m"}`:           {Kind: hook.KindNote, Provider: "p", Model: "m", Message: "model: m"},
-		`"type":"session_tree"`:                                             {Kind: hook.KindNote},
-		`"type":"ui_prompt_end"`:                                            {Kind: hook.KindNote},
+		`"type":"model_select","model":{"provider":"p","id":"m"}`:           {Kind: hook.KindNote, Provider: "p", Model: "m", Message: "model: m", Key: "model_select/m", KeyWithin: repeatWithin},
+		`"type":"session_tree","messageId":"b1"`:                            {Kind: hook.KindNote, Key: "session_tree/b1"},
+		`"type":"ui_prompt_end","messageId":"r1/1"`:                         {Kind: hook.KindNote, Key: "ui_prompt_end/r1/1"},
 		`"type":"agent_settled","turn":"r1","outcome":"stop","text":"done"`: {Kind: hook.KindRunComplete, Turn: "r1", Result: "done", Key: "end/r1"},
 		`"type":"agent_settled","outcome":"aborted","text":"so far","errorMessage":"This operation was aborted"`: {
 			Kind: hook.KindRunCancel, ErrorType: "aborted", Message: "This operation was aborted",
 		},
 		`"type":"agent_settled","outcome":"error","errorMessage":"400: no"`: {Kind: hook.KindRunError, ErrorType: "error", Message: "400: no"},
-		`"type":"ui_prompt_start","kind":"confirm","title":"Sure?"`: {
-			Kind: hook.KindNotification, Message: "Sure?", Attrs: mark("hookspan.notification.waiting_for_user_input", true),
+		`"type":"ui_prompt_start","kind":"confirm","title":"Sure?","messageId":"r1/1"`: {
+			Kind: hook.KindNotification, Message: "Sure?", Key: "ui_prompt_start/r1/1", Attrs: mark("hookspan.notification.waiting_for_user_input", true),
 		},
 		`"type":"session_shutdown","reason":"quit"`: {Kind: hook.KindSessionEnd},
 		`"type":"hookspan.stream_ended"`:            {Kind: hook.KindSessionEnd},

@@ -81,6 +81,20 @@ func scenarios() map[string]scenario.Case {
 				{Requests: 1, Outcome: otelmap.OutcomeCompleted},
 			},
 		},
+		"said for afterwards": {
+			Script: llm.Script{Main: []llm.Turn{turn("Run.", bash("echo following")), turn("First."), turn("Second.")}},
+			Steps:  []rig.Step{pi("run it")}, Exits: []int{0},
+			Traces: []scenario.Trace{{Requests: 3, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("following")}}},
+		},
+		"an extension goes on": {
+			Script: llm.Script{Main: []llm.Turn{turn("Unfinished."), turn("Undone."), turn("Finished.")}},
+			Steps:  []rig.Step{pi("do it all")}, Exits: []int{0},
+			Traces: []scenario.Trace{
+				{Requests: 1, Outcome: otelmap.OutcomeCompleted},
+				{Requests: 1, Outcome: otelmap.OutcomeCompleted, Task: "carry on"},
+				{Requests: 1, Outcome: otelmap.OutcomeCompleted, Task: "still"},
+			},
+		},
 		"two prompts in a process": {
 			Script: llm.Script{Main: []llm.Turn{turn("First."), turn("Second.")}},
 			Steps:  []rig.Step{pi("one", "zero")}, Exits: []int{0},
@@ -99,6 +113,11 @@ func scenarios() map[string]scenario.Case {
 				{Requests: 1, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"},
 				{Requests: 1, Outcome: otelmap.OutcomeCompleted},
 			},
+		},
+		"stopped while it waits to try again": {
+			Script: llm.Script{Main: []llm.Turn{{HTTPError: 502}, turn("Never.")}},
+			Steps:  []rig.Step{pi("never answered")}, Exits: []int{0},
+			Traces: []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeFailed, Message: "scripted refusal"}},
 		},
 		"retried": {
 			Script: llm.Script{Main: []llm.Turn{{HTTPError: 500}, turn("Run.", bash("echo one")), turn("Done.")}},

@@ -54,8 +54,8 @@ func prompts(t *testing.T, _ []rig.Recorded, res *rig.Result) (list []scenario.P
 	}
 	for _, file := range files {
 		all, err := lines[struct {
-			ID, Type string
-			Message  struct {
+			ID, Type, Content string
+			Message           struct {
 				Role    string
 				Content json.RawMessage
 			}
@@ -67,6 +67,8 @@ func prompts(t *testing.T, _ []rig.Recorded, res *rig.Result) (list []scenario.P
 			var parts []struct{ Text string }
 			if r.Message.Role == "user" && json.Unmarshal(r.Message.Content, &parts) == nil && len(parts) > 0 {
 				rows[all[0].ID] = append(rows[all[0].ID], scenario.Prompt{Session: all[0].ID, Turn: r.ID, Text: parts[0].Text})
+			} else if r.Type == "custom_message" {
+				rows[all[0].ID] = append(rows[all[0].ID], scenario.Prompt{Session: all[0].ID, Turn: r.ID, Text: r.Content})
 			}
 		}
 	}
@@ -99,7 +101,8 @@ func lines[T any](path string) (all []T, err error) {
 }
 
 // settings writes the user's settings, with the compaction that more has, and an extension of
-// the user's that records prompts, blocks what is forbidden, and says something while a call runs.
+// the user's that records prompts, blocks what is forbidden, says something while a call runs and
+// after an answer, and stops Pi before it repeats a request that failed with 502.
 func settings(a *rig.Arena, more map[string]string) error {
 	return a.Write(map[string]string{
 		"home/.pi/agent/settings.json": `{
@@ -125,13 +128,23 @@ const recorder = `import fs from "node:fs"
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent"
 
 export default function (pi: ExtensionAPI) {
-	pi.on("before_agent_start", (event, ctx) => {
-		const line = { session: ctx.sessionManager.getSessionId(), prompt: event.prompt }
+	const record = (ctx, prompt) => {
+		const line = { session: ctx.sessionManager.getSessionId(), prompt }
 		fs.appendFileSync(process.env.RECORDS + "/prompts.ndjson", JSON.stringify(line) + "\n")
+		return prompt
+	}
+	pi.on("before_agent_start", (event, ctx) => void record(ctx, event.prompt))
+	pi.on("agent_end", (event, ctx) => {
+		const last = event.messages.at(-1)
+		const said = JSON.stringify(last?.content) ?? ""
+		if (last?.errorMessage?.includes("502")) setTimeout(() => ctx.abort())
+		if (said.includes("Unfinished")) pi.sendUserMessage(record(ctx, "carry on"), { deliverAs: "followUp" })
+		if (said.includes("Undone")) pi.sendMessage({ customType: "loop", content: record(ctx, "still"), display: true }, { triggerTurn: true, deliverAs: "followUp" })
 	})
 	pi.on("tool_call", (event) => {
 		const input = JSON.stringify(event.input)
 		if (input.includes("steering")) pi.sendUserMessage("change direction", { deliverAs: "steer" })
+		if (input.includes("following")) pi.sendUserMessage("and then this", { deliverAs: "followUp" })
 		if (input.includes("forbidden")) return { block: true, reason: "an extension says no" }
 	})
 }

@@ -95,7 +95,7 @@ export const Hookspan = async ({ directory }) => {
 			case "permission.asked":
 				return send(type, p.sessionID, { id: p.id, permission: p.permission, patterns: p.patterns, tool: p.tool })
 			case "permission.replied":
-				return send(type, p.sessionID, { reply: p.reply })
+				return send(type, p.sessionID, { id: p.requestID, reply: p.reply })
 			case "session.error":
 				if (p.sessionID) session(p.sessionID).error ??= p.error
 				break

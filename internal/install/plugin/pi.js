@@ -6,6 +6,8 @@ export default function (pi) {
 	let turn // the row of the message that began the task; empty between tasks
 	let said // a prompt, until its row is written
 	let last // the task's last message of the model
+	let answered // when it came, if it calls no tool
+	let asked = {} // the task's dialogs, by event: AGENT gives them no ids
 	const args = new Map() // of calls that run, by id
 	let version
 	import("@earendil-works/pi-coding-agent").then((m) => (version = m.VERSION), () => {})
@@ -33,6 +35,17 @@ export default function (pi) {
 		const { content } = row?.message ?? row ?? message
 		send("message_end", ctx, { role, text: text(content, "\n"), model: model(ctx.model), at, queued, messageId: queued ? id : turn })
 	}
+	const settle = (ctx, aborted) => {
+		if (!turn && !last) return
+		// A request that failed is the end, also if the wait before it is repeated was aborted.
+		const outcome = aborted && last?.stopReason !== "error" ? "aborted" : last?.stopReason
+		try {
+			send("agent_settled", ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
+		} finally {
+			turn = last = answered = undefined
+			asked = {}
+		}
+	}
 	const on = (name, take) =>
 		pi.on(name, (event, ctx) => {
 			try {
@@ -45,7 +58,9 @@ export default function (pi) {
 	on("message_end", ({ message }, ctx) => {
 		if (message.role === "assistant") {
 			last = message
-		} else if (message.role === "user" || (message.role === "custom" && !turn)) {
+			answered = message.stopReason === "toolUse" ? undefined : Date.now()
+		} else if (message.role === "user" || (message.role === "custom" && (!turn || answered))) {
+			if (answered <= message.timestamp) settle(ctx) // an extension goes on before AGENT has settled
 			said = { message, role: message.role, id: String(message.timestamp), ctx, at: Date.now(), rows: ctx.sessionManager.getBranch().length }
 			setImmediate(() => {
 				try {
@@ -65,25 +80,19 @@ export default function (pi) {
 	})
 	on("session_compact", ({ type, reason, compactionEntry }, ctx) => send(type, ctx, { reason, messageId: compactionEntry?.id }))
 	on("session_tree", ({ type, summaryEntry }, ctx) => {
-		if (summaryEntry) send(type, ctx) // it cost a request
+		if (summaryEntry) send(type, ctx, { messageId: summaryEntry.id }) // it cost a request
 	})
 	on("model_select", ({ type, ...to }, ctx) => {
 		if (turn) send(type, ctx, { model: model(to.model) })
 	})
 	for (const name of ["ui_prompt_start", "ui_prompt_end"]) {
 		on(name, ({ kind, title }, ctx) => {
-			if (turn) send(name, ctx, { kind, title })
+			if (!turn) return
+			asked[name] = (asked[name] ?? 0) + 1
+			send(name, ctx, { kind, title, messageId: turn + "/" + asked[name] })
 		})
 	}
-	on("agent_settled", ({ type, aborted }, ctx) => {
-		if (!turn && !last) return
-		const outcome = aborted ? "aborted" : last?.stopReason
-		try {
-			send(type, ctx, { outcome, errorMessage: last?.errorMessage, text: text(last?.content, "") })
-		} finally {
-			turn = last = undefined
-		}
-	})
+	on("agent_settled", ({ aborted }, ctx) => settle(ctx, aborted))
 	on("session_shutdown", ({ type, reason }, ctx) => {
 		send(type, ctx, { reason })
 		return program.end()

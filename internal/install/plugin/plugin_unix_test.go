@@ -113,21 +113,23 @@ func TestExtensionWaitsForTheRow(t *testing.T) {
 		`{"ts":1,"name":"session_start",` + at + `"reason":"startup"}}`,
 		`{"ts":2,"name":"message_end",` + at + `"message":{"role":"user","content":"go","timestamp":7}}}`,
 		`{"ts":3,"name":"tool_execution_start",` + at + `"type":"tool_execution_start","toolCallId":"c"}}`,
-		`{"ts":4,"name":"ui_prompt_start",` + at + `"kind":"confirm"}}`,
+		`{"ts":4,"name":"ui_prompt_start",` + at + `"kind":"confirm"}}`, `{"ts":4,"name":"ui_prompt_start",` + at + `"kind":"confirm"}}`,
 		`{"ts":5,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":true}}`,
 		`{"ts":6,"name":"ui_prompt_start",` + at + `"kind":"confirm"}}`,
 		`{"ts":7,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":false}}`,
+		`{"ts":7,"name":"message_end",` + at + `"message":{"role":"assistant","stopReason":"error"}}}`,
+		`{"ts":7,"name":"agent_settled",` + at + `"type":"agent_settled","aborted":true}}`,
 		`{"ts":8,"name":"session_shutdown",` + at + `"type":"session_shutdown","reason":"quit"}}`,
 	}, "\n"), 0o600)
 	var got []string
 	for line := range bytes.Lines(feed(t, pi, keeps, events)) {
-		var o struct{ Type, Turn, Text, Outcome string }
+		var o struct{ Type, Turn, Text, Outcome, MessageID string }
 		if err := json.Unmarshal(line, &o); err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, strings.TrimSpace(strings.Join([]string{o.Type, o.Turn, o.Text, o.Outcome}, " ")))
+		got = append(got, strings.TrimSpace(strings.Join([]string{o.Type, o.Turn, o.Text, o.Outcome, o.MessageID}, " ")))
 	}
-	want := []string{"session_start", "message_end 7 go", "tool_execution_start 7", "ui_prompt_start 7", "agent_settled 7  aborted", "session_shutdown"}
+	want := []string{"session_start", "message_end 7 go  7", "tool_execution_start 7", "ui_prompt_start 7   7/1", "ui_prompt_start 7   7/2", "agent_settled 7  aborted", "agent_settled   error", "session_shutdown"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines of a task without a row, and of what comes after it (-want +got):\n%s", diff)
 	}
