@@ -87,11 +87,12 @@ func workingDir() string {
 
 // hintSkipped says, as doctor does, which agents that have recorded nothing do not run their hooks.
 func (a *app) hintSkipped(ctx context.Context) {
+	machine := machineOf(a)
 	for _, agent := range a.agents {
 		if _, err := os.Stat(filepath.Join(a.cfg.SpoolDir(), agent.Host)); err == nil {
 			continue
 		}
-		if r, err := machineOf(a).HookStatus(ctx, agent); err == nil && r.Present() && len(r.Off) > 0 {
+		if r, err := machine.HookStatus(ctx, agent); err == nil && r.Present() && len(r.Off) > 0 {
 			a.hint(agent.Name + "'s tasks are missing here: " + r.Off[0] + ": " + cmp.Or(r.OffHint, "hookspan doctor says more"))
 		}
 	}
