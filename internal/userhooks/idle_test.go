@@ -21,6 +21,7 @@ import (
 	"github.com/hookspan/hookspan/internal/userhooks/hookrun"
 	"github.com/hookspan/hookspan/internal/userhooks/hooksession"
 	"github.com/hookspan/hookspan/internal/userhooks/sample"
+	"github.com/hookspan/hookspan/internal/userhooks/verdict"
 )
 
 // idle reports that the hook process starts no program.
@@ -279,7 +280,14 @@ func ran(o Outcome) any {
 		Reply    hook.Reply
 		Problems []string
 	}{Reply: o.Answer.Reply, Problems: o.Problems}
+	denied := -1
 	for _, r := range o.Result.Runs {
+		if denied >= 0 && r.Event > denied {
+			break // whether it had begun when the denial came depends on the machine
+		}
+		if r.Verdict.Decision == verdict.Deny {
+			denied = r.Event
+		}
 		out.Runs = append(out.Runs, run{r.Event, r.Handler.Command, string(r.Verdict.Decision)})
 	}
 	return out
