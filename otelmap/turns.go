@@ -105,6 +105,10 @@ func (b *Builder) nameTurns(tr *hook.Transcript) (changed bool) {
 			begun = append(begun, p)
 		}
 	}
+	other := make(map[string]bool) // turns that no prompt without a name has begun
+	for _, it := range b.items {
+		other[it.Turn] = other[it.Turn] || it.Kind == hook.KindPrompt
+	}
 	for _, r := range tr.ToolResults {
 		if turn, again := called[r.ID]; r.Agent != "" || again && turn != r.Turn {
 			r.Turn = "" // the id is not one call's
@@ -116,14 +120,18 @@ func (b *Builder) nameTurns(tr *hook.Transcript) (changed bool) {
 	}
 	next := len(begun) // no earlier event is of it or a later one
 	for _, it := range slices.Backward(b.sorted()) {
-		if it.Turn != "" || it.ParentAgent != "" {
+		if it.Turn != "" || it.ParentAgent != "" || it.marked(KeyPromptQueued) {
 			continue
 		}
 		turn := ""
 		switch it.Kind {
 		case hook.KindPrompt:
 			// The files have milliseconds. A prompt that was refused has no turn.
-			if i := after(it.StoredAt().Add(-time.Millisecond)); i < next {
+			i := after(it.StoredAt().Add(-time.Millisecond))
+			for i < next && (begun[i].Injected || other[begun[i].Turn]) {
+				i++
+			}
+			if i < next {
 				turn, next = begun[i].Turn, i
 			}
 		case hook.KindToolStart, hook.KindRunComplete:
