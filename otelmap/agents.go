@@ -68,10 +68,11 @@ func (a *actor) add(c *call) {
 	a.first[id] = c.start
 }
 
-// answers reports a request that may have an answer: of one at a single moment the tokens alone
-// are known, such as of one of the program's behind the agent's last.
+// answers reports a request that may have an answer. Of some of the program's, such as one behind
+// the agent's last, the files have the moment and the tokens alone.
 func answers(c *hook.Request) bool {
-	return c.Kind == hook.RequestSingle && !c.Start.Equal(c.End)
+	alone := c.Start.Equal(c.End) && c.Text == "" && c.FinishReason == "" && c.Error == "" && len(c.ToolCallIDs) == 0
+	return c.Kind == hook.RequestSingle && !alone
 }
 
 // last returns the agent's last request.

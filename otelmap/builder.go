@@ -48,6 +48,8 @@ type Builder struct {
 	// begun is the offset of the newest prompt: the end of a session before it is not
 	// that of the process after it.
 	begun int64
+	// stopped is that of the newest end.
+	stopped int64
 	// unknown counts the events that no decoder understood.
 	unknown int
 	runs    []*Run
@@ -159,7 +161,7 @@ func (b *Builder) Add(e hook.Event) {
 		b.keep(e)
 	case first == nil && b.carry.EndKey != "" && b.carry.EndKey == endKey(&e) && e.StoredAt.Sub(b.carry.Stored).Abs() <= within:
 	case first == nil || within > 0 && e.StoredAt.Sub(first.StoredAt()).Abs() > within ||
-		e.Kind == hook.KindSessionEnd && first.Offset < b.begun:
+		e.Kind == hook.KindSessionEnd && first.Offset < b.begun || b.anew(&e, first):
 		b.seen[id] = b.keep(e)
 	default:
 		first.last = max(first.last, e.Offset)
@@ -172,6 +174,16 @@ func (b *Builder) Add(e hook.Event) {
 			*first = *earlier
 		}
 	}
+}
+
+// anew reports that an event is no copy of one that says the same. Where hooks name neither turns
+// nor times, a prompt that is submitted again when its turn has ended, and the failure of that turn,
+// look like those before. Copies of a hook come before the next event.
+func (b *Builder) anew(e *hook.Event, first *item) bool {
+	if !b.opts.Agent.Unnamed || !b.turns() || e.Key != "" || !e.Time.IsZero() {
+		return false
+	}
+	return e.Kind == hook.KindPrompt && first.Offset < b.stopped || e.Kind == hook.KindRunError && first.Offset < b.begun
 }
 
 // Seal frees what finds the copies of events: Add must not be called again.

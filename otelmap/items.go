@@ -236,8 +236,11 @@ func (b *Builder) keep(e hook.Event) *item {
 		b.maxStored = at
 	}
 	it.epoch = b.epoch
-	if e.Kind == hook.KindPrompt {
+	switch {
+	case e.Kind == hook.KindPrompt:
 		b.begun = e.Offset
+	case e.Kind.Terminal():
+		b.stopped = e.Offset
 	}
 	if e.Background != nil {
 		b.background[it] = e.Background

@@ -181,3 +181,46 @@ func TestLateHooksOfTurns(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusedPrompt has a prompt that one of the user's hooks refused, before a turn that the agent
+// begins itself and behind it: it is of no turn, however often the files are applied.
+func TestRefusedPrompt(t *testing.T) {
+	at := func(sec float64, kind hook.Kind, turn, text string) hook.Event {
+		e := turnEv(sec, kind, turn)
+		e.Prompt, e.Hash = text, uint64(1000*sec)
+		return e
+	}
+	prompts := []hook.Prompt{
+		{At: ev(0.5, 0).Time, Text: "go", Turn: "0"}, {At: ev(4.5, 0).Time, Turn: "1"}, {At: ev(6.5, 0).Time, Turn: "2", Injected: true}, {At: ev(9.5, 0).Time, Text: "on", Turn: "3"},
+	}
+	b := stored([]hook.Event{
+		at(0, hook.KindPrompt, "", "go"), at(3, hook.KindRunCancel, "", ""),
+		at(4, hook.KindPrompt, "", "refused"), at(5, hook.KindPrompt, "1", ""), at(6, hook.KindPrompt, "", "refused again"),
+		at(8, hook.KindPrompt, "", "refused at last"), at(9, hook.KindPrompt, "", "on"),
+	}, &hook.Transcript{Prompts: prompts})
+	b.ApplyFiles(&hook.Transcript{Prompts: prompts})
+	var got []string
+	for _, r := range b.Runs(ev(10, 0).Time) {
+		got = append(got, r.turn+" "+r.from.Prompt)
+	}
+	if want := []string{"0 go", " refused", "1 ", " refused again", " refused at last", "3 on"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestPromptAgainAtOnce has the user submit a prompt again as soon as its turn has ended.
+func TestPromptAgainAtOnce(t *testing.T) {
+	at := func(sec float64, kind hook.Kind) hook.Event {
+		e := turnEv(sec, kind, "")
+		e.Name, e.Hash = kind.String(), uint64(kind)
+		return e
+	}
+	b := stored([]hook.Event{
+		at(0, hook.KindPrompt), at(0.1, hook.KindPrompt), at(0.3, hook.KindRunError), at(0.4, hook.KindRunError),
+		at(1, hook.KindPrompt), at(1.5, hook.KindRunError), at(1.8, hook.KindPrompt), at(2, hook.KindRunComplete), at(2.1, hook.KindPrompt),
+	}, nil)
+	runs := b.Runs(ev(3, 0).Time)
+	if len(runs) != 4 || runs[0].Outcome != OutcomeFailed || runs[1].Outcome != OutcomeFailed || runs[2].Outcome != OutcomeCompleted {
+		t.Errorf("%d runs: %v", len(runs), outline(b, runs, nil))
+	}
+}

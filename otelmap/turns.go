@@ -35,32 +35,7 @@ func (s *segmenter) addTurnEvent(it *item) {
 	case hook.KindAside:
 		s.named(it)
 	case hook.KindPrompt, hook.KindRunStart, hook.KindRunResume:
-		s.ended = false
-		s.carry.Processes = max(1, s.carry.Processes)
-		if s.open != nil && it.Turn != "" && s.open.turn == it.Turn {
-			// The user typed while the agent worked, or the events came out of order.
-			s.open.attach(it)
-			return
-		}
-		if s.b.opts.Agent.Unnamed && it.keyed && s.named(it) {
-			return
-		}
-		if s.open != nil && it.Turn == "" && (s.open.refused() || it.marked(KeyPromptQueued)) {
-			if it.Kind == hook.KindPrompt && !it.marked(KeyPromptQueued) && !it.injected() { // the reason of the hook that refused
-				r := *it.remarks // which other events share, and which may be read otherwise next time
-				r.Attrs = append(slices.Clone(r.Attrs), hook.Attr{Key: KeyPromptInjected, Value: true})
-				marked := *it
-				marked.remarks, it = &r, &marked
-			}
-			s.open.attach(it)
-			return
-		}
-		if r := s.runOf(it); it.Kind == hook.KindRunResume && it.Turn != "" && r != nil && r == s.last() && r.terminal != nil {
-			s.reopen(r)
-			r.attach(it)
-			return
-		}
-		s.beginTurn(it, func() { s.interrupt(it) })
+		s.prompt(it)
 	case hook.KindRunComplete, hook.KindRunCancel, hook.KindRunError:
 		s.endTurn(it)
 	case hook.KindRequestError:
@@ -72,6 +47,36 @@ func (s *segmenter) addTurnEvent(it *item) {
 	default:
 		s.work(it)
 	}
+}
+
+// prompt adds an event with which a turn begins or continues.
+func (s *segmenter) prompt(it *item) {
+	s.ended = false
+	s.carry.Processes = max(1, s.carry.Processes)
+	if s.open != nil && it.Turn != "" && s.open.turn == it.Turn {
+		// The user typed while the agent worked, or the events came out of order.
+		s.open.attach(it)
+		return
+	}
+	if s.b.opts.Agent.Unnamed && it.keyed && s.named(it) {
+		return
+	}
+	if s.open != nil && it.Turn == "" && (s.open.refused() || it.marked(KeyPromptQueued)) {
+		if it.Kind == hook.KindPrompt && !it.marked(KeyPromptQueued) && !it.injected() { // the reason of the hook that refused
+			r := *it.remarks // which other events share, and which may be read otherwise next time
+			r.Attrs = append(slices.Clone(r.Attrs), hook.Attr{Key: KeyPromptInjected, Value: true})
+			marked := *it
+			marked.remarks, it = &r, &marked
+		}
+		s.open.attach(it)
+		return
+	}
+	if r := s.runOf(it); it.Kind == hook.KindRunResume && it.Turn != "" && r != nil && r == s.last() && r.terminal != nil {
+		s.reopen(r)
+		r.attach(it)
+		return
+	}
+	s.beginTurn(it, func() { s.interrupt(it) })
 }
 
 // named reports that an event only names a turn: one that a prompt has opened, or work that came
@@ -95,57 +100,89 @@ func (s *segmenter) named(it *item) bool {
 	return r != nil || known || it.Kind == hook.KindAside
 }
 
-// nameTurns gives the lead agent's events the turns that the files know and hooks do not name: a
-// prompt the next one there, a call that of its result, and what the agent waits for the last one
-// begun. The hook of a failure or an interruption may come later than the next turn.
+// nameTurns gives the lead agent's events the turns that the files know and hooks do not name.
 func (b *Builder) nameTurns(tr *hook.Transcript) (changed bool) {
-	begun, called := make([]hook.Prompt, 0, len(tr.Prompts)), make(map[string]string)
-	for _, p := range tr.Prompts {
-		if p.Turn != "" && !p.Queued {
-			begun = append(begun, p)
-		}
-	}
-	for _, r := range tr.ToolResults {
-		if turn, again := called[r.ID]; r.Agent != "" || again && turn != r.Turn {
-			r.Turn = "" // the id is not one call's
-		}
-		called[r.ID] = r.Turn
-	}
-	after := func(at time.Time) int {
-		return sort.Search(len(begun), func(i int) bool { return begun[i].At.After(at) })
-	}
-	next := len(begun) // no earlier event is of it or a later one
+	n := b.turnNames(tr)
 	for _, it := range slices.Backward(b.sorted()) {
-		if it.Turn != "" || it.ParentAgent != "" {
+		if it.Turn != "" || it.ParentAgent != "" || it.marked(KeyPromptQueued) {
 			continue
 		}
-		turn := ""
-		switch it.Kind {
-		case hook.KindPrompt:
-			// The files have milliseconds. A prompt that was refused has no turn.
-			if i := after(it.StoredAt().Add(-time.Millisecond)); i < next {
-				turn, next = begun[i].Turn, i
-			}
-		case hook.KindToolStart, hook.KindRunComplete:
-			if next = min(next, after(it.StoredAt())); next > 0 {
-				turn = begun[next-1].Turn
-			}
-		case hook.KindToolEnd, hook.KindPermission:
-			turn = called[it.Tool.ID]
-		case hook.KindRunError, hook.KindRunCancel:
-			for _, e := range tr.Ends {
-				if (e.Kind == hook.KindRunError) == (it.Kind == hook.KindRunError) && e.Kind.Terminal() && e.Kind != hook.KindRunComplete && !e.At.After(it.StoredAt()) {
-					turn = e.Turn
-				}
-			}
-		}
-		if turn != "" {
+		if turn := n.of(it); turn != "" {
 			named := *it.facts
 			named.Turn = turn
 			it.facts, changed = b.share(named), true
 		}
 	}
 	return changed
+}
+
+// turnNames are the turns of events, from the last to the first: of a prompt the next one that is
+// begun by none that names it, of a call that of its result, and of what the agent waits for the
+// last one begun. The hook of a failure or an interruption may come later than the next turn.
+type turnNames struct {
+	begun  []hook.Prompt
+	called map[string]string
+	ends   []hook.TurnEnd
+	// named are the turns of prompts that hooks name, next is the place of the first turn of
+	// which, as of those behind it, no earlier event is.
+	named map[string]bool
+	next  int
+}
+
+func (b *Builder) turnNames(tr *hook.Transcript) *turnNames {
+	n := &turnNames{called: make(map[string]string), ends: tr.Ends, named: make(map[string]bool)}
+	for _, p := range tr.Prompts {
+		if p.Turn != "" && !p.Queued {
+			n.begun = append(n.begun, p)
+		}
+	}
+	for _, r := range tr.ToolResults {
+		turn, again := n.called[r.ID]
+		if r.Agent != "" || again && turn != r.Turn {
+			r.Turn = "" // the id is not one call's
+		}
+		n.called[r.ID] = r.Turn
+	}
+	for _, it := range b.items {
+		n.named[it.Turn] = n.named[it.Turn] || it.Kind == hook.KindPrompt
+	}
+	n.next = len(n.begun)
+	return n
+}
+
+// after returns the place of the first turn that began after a time.
+func (n *turnNames) after(at time.Time) int {
+	return sort.Search(len(n.begun), func(i int) bool { return n.begun[i].At.After(at) })
+}
+
+func (n *turnNames) of(it *item) (turn string) {
+	switch it.Kind {
+	case hook.KindPrompt:
+		// The files have milliseconds. A prompt that was refused has no turn.
+		i := n.after(it.StoredAt().Add(-time.Millisecond))
+		for i < n.next && (n.begun[i].Injected || n.named[n.begun[i].Turn]) {
+			i++
+		}
+		if i < n.next {
+			n.next = i
+			return n.begun[i].Turn
+		}
+	case hook.KindToolStart, hook.KindRunComplete:
+		n.next = min(n.next, n.after(it.StoredAt()))
+		if n.next > 0 {
+			return n.begun[n.next-1].Turn
+		}
+	case hook.KindToolEnd, hook.KindPermission:
+		return n.called[it.Tool.ID]
+	case hook.KindRunError, hook.KindRunCancel:
+		for _, e := range n.ends {
+			failed := e.Kind == hook.KindRunError
+			if e.Kind.Terminal() && e.Kind != hook.KindRunComplete && failed == (it.Kind == hook.KindRunError) && !e.At.After(it.StoredAt()) {
+				turn = e.Turn
+			}
+		}
+	}
+	return turn
 }
 
 // beginTurn opens a run for the event's turn. A turn that is open stays open beside it if

@@ -228,7 +228,8 @@ func TestUnnamedSubagentWithTheIDsOfOthers(t *testing.T) {
 	}
 }
 
-// TestAnswerBeforeTokensAlone has tokens of a request of the program's own behind the last answer.
+// TestAnswerBeforeTokensAlone has tokens of a request of the program's own behind the last answer,
+// of which only the moment may be known.
 func TestAnswerBeforeTokensAlone(t *testing.T) {
 	b := NewBuilder("h", "s", Options{Agent: Traits{Turns: true, Unnamed: true}}, Carry{})
 	b.Add(turnPrompt(0, ""))
@@ -237,7 +238,8 @@ func TestAnswerBeforeTokensAlone(t *testing.T) {
 	b.Add(stop)
 	at := func(sec float64) time.Time { return ev(sec, 0).Time }
 	files := &hook.Transcript{Requests: []hook.Request{
-		{ID: "r1", Start: at(1), End: at(2), Text: "done", FinishReason: "end_turn"},
+		{ID: "r0", Start: at(1), End: at(2), Text: "first", FinishReason: "max_tokens"},
+		{ID: "r1", Start: at(2), End: at(2), Text: "done", FinishReason: "end_turn"},
 		{ID: "r2", Start: at(3), End: at(3), Usage: &hook.Usage{Input: 1}},
 	}}
 	root := spansOf(b, b.Runs(at(9))[0], files)[0]

@@ -279,25 +279,13 @@ func tomlLines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		inside, lists := "", 0
 		for line := range strings.Lines(text) {
-			if inside != "" {
-				if strings.Contains(line, inside) {
-					inside = ""
-				}
+			within := inside != "" || lists > 0
+			inside, lists = tomlAfter(line, inside, lists)
+			if within {
 				continue
-			}
-			if _, value, ok := strings.Cut(line, "="); lists > 0 {
-				lists += tomlLists(line)
-				continue
-			} else if ok && !strings.HasPrefix(strings.TrimSpace(line), "[") {
-				lists = max(0, tomlLists(value))
 			}
 			if header := strings.TrimSpace(line); strings.HasPrefix(header, "[") {
 				line = strings.NewReplacer(`"`, "", "'", "").Replace(header)
-			}
-			for _, quotes := range []string{`"""`, "'''"} {
-				if strings.Count(line, quotes)%2 == 1 {
-					inside = quotes
-				}
 			}
 			if !yield(line) {
 				return
@@ -306,23 +294,36 @@ func tomlLines(text string) iter.Seq[string] {
 	}
 }
 
-// tomlLists counts how many more lists begin in a line than end there.
-func tomlLists(line string) (n int) {
-	for i := 0; i < len(line) && line[i] != '#'; i++ {
-		switch c := line[i]; c {
-		case '[':
-			n++
-		case ']':
-			n--
-		case '"', '\'':
-			for i++; i < len(line) && line[i] != c; i++ {
-				if c == '"' && line[i] == '\\' {
-					i++
-				}
+// tomlAfter returns the quotes of the string of several lines and the number of the lists that are
+// open behind a line, by those before it.
+func tomlAfter(line, inside string, lists int) (string, int) {
+	for len(line) > 0 {
+		n := 1
+		switch c := line[0]; {
+		case inside != "" && strings.HasPrefix(line, inside):
+			// A string may end in quotes before those that close it.
+			n, inside = min(2*len(inside)-1, len(line)-len(strings.TrimLeft(line, inside[:1]))), ""
+		case c == '\\' && strings.HasPrefix(inside, `"`):
+			n = min(2, len(line))
+		case inside != "":
+		case c == '#':
+			n = len(line)
+		case c == '[':
+			lists++
+		case c == ']':
+			lists = max(0, lists-1)
+		case c == '"', c == '\'':
+			n = min(3, len(line)-len(strings.TrimLeft(line, line[:1])))
+			if n != 2 { // else it is empty
+				inside = line[:n]
 			}
 		}
+		line = line[n:]
 	}
-	return n
+	if len(inside) == 1 {
+		inside = ""
+	}
+	return inside, lists
 }
 
 // tomlForm is how hooks are written in a TOML file.
