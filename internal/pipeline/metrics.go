@@ -175,8 +175,14 @@ func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err er
 	if form.Delta {
 		points = slices.DeleteFunc(points, func(p sums.Point) bool { return !p.Grown() })
 	}
-	for some := range slices.Chunk(points, metricsAtOnce) {
-		if err := m.report(ctx, client, &form, some); err != nil {
+	for left := points; len(left) > 0; {
+		some := left[:min(len(left), metricsAtOnce)]
+		left = left[len(some):]
+		version := counted.Version
+		if len(left) > 0 {
+			version = 0
+		}
+		if err := m.report(ctx, client, &form, some, version); err != nil {
 			return true, 0, err
 		}
 	}
@@ -184,18 +190,18 @@ func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err er
 }
 
 // report sends points, in halves if they are too many for the endpoint, and notes what it has
-// answered. What it rejects in part it has: it would reject the same again.
-func (m metrics) report(ctx context.Context, client *deliver.Metrics, form *sums.Form, points []sums.Point) error {
+// answered. What it rejects in part it has: it would reject the same again. The version is what it has all of then, 0 if nothing.
+func (m metrics) report(ctx context.Context, client *deliver.Metrics, form *sums.Form, points []sums.Point, version int64) error {
 	err := client.Upload(ctx, form.Encode(points))
 	var e *deliver.Error
 	switch {
 	case err == nil:
 	case errors.As(err, &e) && e.TooLarge && len(points) > 1:
 		half := len(points) / 2
-		if err := m.report(ctx, client, form, points[:half]); err != nil {
+		if err := m.report(ctx, client, form, points[:half], 0); err != nil {
 			return err
 		}
-		return m.report(ctx, client, form, points[half:])
+		return m.report(ctx, client, form, points[half:], version)
 	case e != nil && e.Rejected != 0:
 		m.of.Deliverer.Log("metrics: " + termtext.Message(err))
 	default:
@@ -203,7 +209,7 @@ func (m metrics) report(ctx context.Context, client *deliver.Metrics, form *sums
 	}
 	now := m.of.Deliverer.Now()
 	_ = os.Chtimes(m.of.setup.metricsLock(), now, now) // without it the interval may be cut short
-	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.place, *form, points)
+	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.place, *form, points, version)
 }
 
 // TryMetrics sends a metric that no board shows, and says what the endpoint answers.

@@ -325,6 +325,10 @@ func (d *day) send(place string, certain bool) {
 	if err != nil {
 		d.Fatal(err)
 	}
+	grown := slices.ContainsFunc(got.Points, func(p sums.Point) bool { return p.Grown() })
+	if some, _, err := s.Unreported(d.Context(), place); err != nil || some != grown {
+		d.Fatalf("something is to be reported: %t, %v, want %t", some, err, grown)
+	}
 	fate := "taken"
 	if !certain {
 		fate = d.pick("taken", "taken", "down", "lost", "killed")
@@ -340,7 +344,7 @@ func (d *day) send(place string, certain bool) {
 		d.Fatal(err)
 	}
 	if fate == "taken" {
-		if err := s.Acknowledge(d.Context(), place, f, points); err != nil {
+		if err := s.Acknowledge(d.Context(), place, f, points, got.Version); err != nil {
 			d.Fatal(err)
 		}
 	}
@@ -528,7 +532,7 @@ func TestASeriesTakesHalfAKilobyte(t *testing.T) {
 		}
 		got, err := s.Sums(t.Context(), "https://backend.example/v1/metrics")
 		if err == nil {
-			err = s.Acknowledge(t.Context(), "https://backend.example/v1/metrics", got.Form(t0, false), got.Points)
+			err = s.Acknowledge(t.Context(), "https://backend.example/v1/metrics", got.Form(t0, false), got.Points, got.Version)
 		}
 		each := int(size()-empty) / series
 		t.Logf("%d series: %d bytes each beyond %d", series, each, empty)
