@@ -40,17 +40,16 @@ func (s *Setup) metricsClient() (*deliver.Metrics, error) {
 
 // sendMetrics sends what has been counted since the last answer, if anything has, but no sooner after that
 // than the interval, unless the pass is forced. It reports whether something is left for a later delivery,
-// and in what time it is due if the interval has not passed. One process sends at a time: a total that is late
-// would be taken for one that has fallen. It also sends what others count meanwhile, which wait only if their
+// in what time it is due if the interval has not passed, and why nothing was taken. One process sends at a time: a
+// total that is late would be taken for one that has fallen. It also sends what others count meanwhile, which wait only if their
 // pass says so.
-func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left bool, due time.Duration) {
+func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left bool, due time.Duration, err error) {
 	if p.Store == nil || !p.setup.Config.MetricsOn() {
-		return false, 0
+		return false, 0, nil
 	}
 	name := config.DestinationMetrics
 	m := metrics{p, pass, p.setup.Target(name) + " " + p.setup.Config.Account(name)}
 	sent := false
-	var err error
 	for more := true; more && err == nil; {
 		var reported time.Time
 		more, reported, err = p.Store.Unreported(ctx, m.place)
@@ -62,19 +61,19 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 			break
 		}
 		if m.paused() {
-			return true, 0
+			return true, 0, nil
 		}
 		more, due, err = m.send(ctx)
 		sent = sent || more
 	}
 	if ctx.Err() != nil || !sent && err == nil {
-		return false, due
+		return false, due, nil
 	}
 	p.Deliverer.Answered(name, err)
 	if err != nil {
 		p.Deliverer.Log("metrics: " + termtext.Message(err))
 	}
-	return err != nil && deliver.Retryable(err), due
+	return err != nil && deliver.Retryable(err), due, err
 }
 
 // rest returns the rest of the interval after the newest report.
@@ -120,7 +119,7 @@ func (p *Pipeline) sendLater(ctx context.Context, due time.Duration) error {
 			return err
 		}
 		var left bool
-		left, due = p.sendMetrics(ctx, deliver.Pass{})
+		left, due, _ = p.sendMetrics(ctx, deliver.Pass{}) // It is logged.
 		if again := 10 * time.Second; left && !p.Deliverer.Now().Add(again).After(until) {
 			due = again
 		}

@@ -287,7 +287,7 @@ func TestMetricsSurviveWhatAnEndpointAnswers(t *testing.T) {
 			}
 			if strings.HasPrefix(name, "429") {
 				p := openMeasured(t, s)
-				if left, _ := p.sendMetrics(t.Context(), deliver.Pass{}); !left || len(r.requests) > 0 {
+				if left, _, _ := p.sendMetrics(t.Context(), deliver.Pass{}); !left || len(r.requests) > 0 {
 					t.Errorf("%d requests during the pause", len(r.requests))
 				}
 				_ = p.Close()
@@ -531,7 +531,7 @@ func TestTwoProcessesSendOneReportAnInterval(t *testing.T) {
 			}
 			return s.Now()
 		}
-		if _, due := p.sendMetrics(t.Context(), deliver.Pass{}); looks > look && (len(r.requests) != 2 || due < 50*time.Second) {
+		if _, due, _ := p.sendMetrics(t.Context(), deliver.Pass{}); looks > look && (len(r.requests) != 2 || due < 50*time.Second) {
 			t.Errorf("look %d: %d requests, the next in %v, want 2, the next in a minute", look, len(r.requests), due)
 		}
 		if err := errors.Join(p.Close(), other.Close()); err != nil {
