@@ -13,7 +13,6 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/files/filelock"
 	"github.com/hookspan/hookspan/internal/files/regular"
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/sums"
 )
@@ -168,7 +167,7 @@ func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err er
 	}
 	form := counted.Form(m.of.Deliverer.Now(), cfg.MetricsDelta())
 	for _, p := range cfg.MetricsResource() {
-		form.Resource = append(form.Resource, otlp.String(p.Key, p.Value))
+		form.Resource = append(form.Resource, p.Key, p.Value)
 	}
 	points := counted.Points
 	if form.Delta {

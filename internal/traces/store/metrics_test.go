@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	colmetricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/ramdir"
@@ -58,7 +59,11 @@ func newBackend(delta bool) *backend {
 var errStale = errors.New("not newer than what is there")
 
 // take takes a report as a backend does.
-func (b *backend) take(at time.Time, all []*metricspb.ResourceMetrics, lost bool) error {
+func (b *backend) take(at time.Time, request []byte, lost bool) error {
+	var sent colmetricspb.ExportMetricsServiceRequest
+	if err := proto.Unmarshal(request, &sent); err != nil {
+		return err
+	}
 	value := func(key string, v float64) error {
 		switch {
 		case b.delta:
@@ -85,7 +90,7 @@ func (b *backend) take(at time.Time, all []*metricspb.ResourceMetrics, lost bool
 	} else {
 		return errStale
 	}
-	for _, rm := range all {
+	for _, rm := range sent.ResourceMetrics {
 		for _, m := range rm.GetScopeMetrics()[0].GetMetrics() {
 			name := rm.GetResource().GetAttributes()[0].GetValue().GetStringValue() + " " + m.GetName()
 			for _, p := range m.GetSum().GetDataPoints() {
@@ -106,7 +111,7 @@ func (b *backend) take(at time.Time, all []*metricspb.ResourceMetrics, lost bool
 			}
 		}
 	}
-	if len(all) > 0 && !newest.Equal(at) {
+	if len(request) > 0 && !newest.Equal(at) {
 		errs = append(errs, fmt.Errorf("reported of %v, not %v", newest, at))
 	}
 	return errors.Join(errs...)
