@@ -191,8 +191,12 @@ func ClockText(d time.Duration) string {
 // not tried there, last is nil and other is the address that was tried last, if
 // any.
 func (s *Setup) LastAnswer(name string) (last *deliver.Answer, other string) {
-	all, err := deliver.Answers(s.Config.StateDir, name)
-	if err != nil || len(all) == 0 {
+	all, _ := deliver.Answers(s.Config.StateDir, name)
+	return s.lastOf(all, name)
+}
+
+func (s *Setup) lastOf(all []deliver.Answer, name string) (last *deliver.Answer, other string) {
+	if len(all) == 0 {
 		return nil, ""
 	}
 	target, account := s.Target(name), s.Config.Account(name)

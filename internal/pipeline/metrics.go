@@ -24,8 +24,13 @@ const metricsAtOnce = 500
 type metrics struct {
 	of   *Pipeline
 	pass deliver.Pass
-	// place names the endpoint and the account in the store.
-	place string
+	// last is the last answer that is noted, nil if there is none.
+	last *deliver.Answer
+}
+
+// MetricsPlace names the endpoint of metrics and the account there in the store.
+func (s *Setup) MetricsPlace() string {
+	return s.Target(config.DestinationMetrics) + " " + s.Config.Account(config.DestinationMetrics)
 }
 
 func (s *Setup) metricsClient() (*deliver.Metrics, error) {
@@ -47,11 +52,11 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 		return false, 0, nil
 	}
 	name := config.DestinationMetrics
-	m := metrics{p, pass, p.setup.Target(name) + " " + p.setup.Config.Account(name)}
+	m := metrics{of: p, pass: pass}
 	sent := false
+	var reported time.Time
 	for more := true; more && err == nil; {
-		var reported time.Time
-		more, reported, err = p.Store.Unreported(ctx, m.place)
+		more, reported, err = p.Store.Unreported(ctx, p.setup.MetricsPlace())
 		if !more || err != nil {
 			break
 		}
@@ -68,6 +73,16 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 	if ctx.Err() != nil || !sent && err == nil {
 		return false, due, nil
 	}
+	if m.last != nil && m.last.Error == "" && !p.noted {
+		if err == nil {
+			return false, due, nil // A success after another is in the store alone: a file takes longer than to send.
+		}
+		if reported.After(m.last.Taken) {
+			m.last.Taken = reported // as the wait after a failure begins there
+			_ = deliver.NoteAnswer(p.setup.Config.StateDir, name, *m.last)
+		}
+	}
+	p.noted = true
 	p.Deliverer.Answered(name, err)
 	if err != nil {
 		p.Deliverer.Log("metrics: " + termtext.Message(err))
@@ -76,7 +91,7 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 }
 
 // rest returns the rest of the interval after the newest report.
-func (m metrics) rest(reported time.Time) time.Duration {
+func (m *metrics) rest(reported time.Time) time.Duration {
 	since := m.of.Deliverer.Now().Sub(reported)
 	if since < 0 { // the clock was set back: the file has the time by it
 		if f, err := os.Lstat(m.of.setup.metricsLock()); err == nil {
@@ -90,13 +105,12 @@ func (m metrics) rest(reported time.Time) time.Duration {
 }
 
 // paused reports whether the endpoint has asked to wait, or has failed and is not tried again yet.
-func (m metrics) paused() bool {
+func (m *metrics) paused() bool {
 	s, d := m.of.setup, deliver.Destination{Name: config.DestinationMetrics}
-	d.Paused = func() time.Time {
-		all, _ := deliver.Answers(s.Config.StateDir, d.Name)
-		return deliver.PausedUntil(all, s.Target(d.Name), s.Config.Account(d.Name))
-	}
-	return m.of.waits(&d, m.pass, &deliver.Result{}) != nil
+	all, _ := deliver.Answers(s.Config.StateDir, d.Name)
+	m.last, _ = s.lastOf(all, d.Name)
+	d.Paused = func() time.Time { return deliver.PausedUntil(all, s.Target(d.Name), s.Config.Account(d.Name)) }
+	return m.of.waitsAfter(m.last, &d, m.pass, &deliver.Result{}) != nil
 }
 
 // metricsLock is the file that the process that sends metrics locks, written when one has.
@@ -142,7 +156,7 @@ func (s *Setup) lock(ctx context.Context, name string, within time.Duration) (io
 
 // send sends what has grown, unless another process is sending, which sends what is counted by now, or
 // has sent since this one has looked.
-func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err error) {
+func (m *metrics) send(ctx context.Context) (sent bool, due time.Duration, err error) {
 	cfg := m.of.setup.Config
 	within := time.Duration(0)
 	if m.pass.Wait {
@@ -153,7 +167,7 @@ func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err er
 		return false, 0, err
 	}
 	defer func() { _ = lock.Close() }()
-	counted, err := m.of.Store.Sums(ctx, m.place)
+	counted, err := m.of.Store.Sums(ctx, m.of.setup.MetricsPlace())
 	if err != nil || !slices.ContainsFunc(counted.Points, func(p sums.Point) bool { return p.Grown() }) {
 		return false, 0, err
 	}
@@ -189,7 +203,7 @@ func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err er
 
 // report sends points, in halves if they are too many for the endpoint, and notes what it has
 // answered. What it rejects in part it has: it would reject the same again. The version is what it has all of then, 0 if nothing.
-func (m metrics) report(ctx context.Context, client *deliver.Metrics, form *sums.Form, points []sums.Point, version int64) error {
+func (m *metrics) report(ctx context.Context, client *deliver.Metrics, form *sums.Form, points []sums.Point, version int64) error {
 	err := client.Upload(ctx, form.Encode(points))
 	var e *deliver.Error
 	switch {
@@ -207,7 +221,7 @@ func (m metrics) report(ctx context.Context, client *deliver.Metrics, form *sums
 	}
 	now := m.of.Deliverer.Now()
 	_ = os.Chtimes(m.of.setup.metricsLock(), now, now) // without it the interval may be cut short
-	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.place, *form, points, version)
+	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.of.setup.MetricsPlace(), *form, points, version)
 }
 
 // TryMetrics sends a metric that no board shows, and says what the endpoint answers.

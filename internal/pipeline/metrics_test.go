@@ -304,6 +304,51 @@ func TestMetricsSurviveWhatAnEndpointAnswers(t *testing.T) {
 	}
 }
 
+func TestASuccessAfterAnotherIsInTheStoreAlone(t *testing.T) {
+	r := newReceiver(t)
+	s := measured(t, r)
+	s.Log = func(string) {}
+	now, clock := time.Duration(0), s.Now
+	s.Now = func() time.Time { return clock().Add(now) }
+	noted := func() deliver.Answer {
+		t.Helper()
+		now += time.Hour
+		deliverOne(t, s, openMeasured(t, s))
+		last, _ := s.LastAnswer(config.DestinationMetrics)
+		if last == nil {
+			t.Fatal("no answer")
+		}
+		return *last
+	}
+	first := noted()
+	if again := noted(); again != first || first.Error != "" {
+		t.Errorf("%+v after %+v", again, first)
+	}
+	r.answer = func(w http.ResponseWriter, _ int) bool { w.WriteHeader(503); return true }
+	for range 2 {
+		// Sweeps wait as long as it has failed, which is not since the first success.
+		if failed := noted(); failed.Error == "" || failed.Taken.Before(first.Taken.Add(time.Hour)) || failed.Taken.After(first.Taken.Add(2*time.Hour)) {
+			t.Errorf("%+v an hour and more after the success that followed %v", failed, first.Taken)
+		}
+	}
+	r.answer = nil
+	if taken := noted(); taken.Error != "" || taken.Taken.Before(first.Taken.Add(4*time.Hour)) {
+		t.Errorf("%+v after failures", taken)
+	}
+	p := openMeasured(t, s)
+	for _, answer := range []func(w http.ResponseWriter, points int) bool{func(w http.ResponseWriter, _ int) bool { w.WriteHeader(503); return true }, nil} {
+		storeOne(t, p)
+		r.answer = answer
+		p.sendMetrics(t.Context(), deliver.Pass{Force: true})
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if last, _ := s.LastAnswer(config.DestinationMetrics); last.Error != "" {
+		t.Errorf("%+v after a success of the same process", last)
+	}
+}
+
 func TestDeliveriesSendMetricsOneAfterTheOther(t *testing.T) {
 	r := newReceiver(t)
 	s := measured(t, r)

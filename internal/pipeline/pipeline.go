@@ -77,6 +77,8 @@ type Pipeline struct {
 
 	setup *Setup
 	close []func() error
+	// noted reports that Close will record an answer of metrics.
+	noted bool
 }
 
 // Open builds the pipeline to the named destinations, or to all that are
