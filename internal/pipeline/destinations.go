@@ -192,14 +192,13 @@ func ClockText(d time.Duration) string {
 // any.
 func (s *Setup) LastAnswer(name string) (last *deliver.Answer, other string) {
 	all, _ := deliver.Answers(s.Config.StateDir, name)
-	return s.lastOf(all, name)
+	return lastOf(all, s.Target(name), s.Config.Account(name))
 }
 
-func (s *Setup) lastOf(all []deliver.Answer, name string) (last *deliver.Answer, other string) {
+func lastOf(all []deliver.Answer, target, account string) (last *deliver.Answer, other string) {
 	if len(all) == 0 {
 		return nil, ""
 	}
-	target, account := s.Target(name), s.Config.Account(name)
 	if i := slices.IndexFunc(all, func(x deliver.Answer) bool { return x.Target == target && x.Account == account }); i >= 0 {
 		return &all[i], ""
 	}

@@ -24,14 +24,19 @@ const metricsAtOnce = 500
 type metrics struct {
 	of   *Pipeline
 	pass deliver.Pass
+	// target and account are the endpoint and the account there, place both of them in the store. The
+	// settings make them anew at each call.
+	target, account, place string
 	// last is the last answer that is noted, nil if there is none.
 	last *deliver.Answer
 }
 
 // MetricsPlace names the endpoint of metrics and the account there in the store.
 func (s *Setup) MetricsPlace() string {
-	return s.Target(config.DestinationMetrics) + " " + s.Config.Account(config.DestinationMetrics)
+	return place(s.Target(config.DestinationMetrics), s.Config.Account(config.DestinationMetrics))
 }
+
+func place(target, account string) string { return target + " " + account }
 
 func (s *Setup) metricsClient() (*deliver.Metrics, error) {
 	o := s.Config.MetricsOTLP()
@@ -52,11 +57,12 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 		return false, 0, nil
 	}
 	name := config.DestinationMetrics
-	m := metrics{of: p, pass: pass}
+	m := metrics{of: p, pass: pass, target: p.setup.Target(name), account: p.setup.Config.Account(name)}
+	m.place = place(m.target, m.account)
 	sent := false
 	var reported time.Time
 	for more := true; more && err == nil; {
-		more, reported, err = p.Store.Unreported(ctx, p.setup.MetricsPlace())
+		more, reported, err = p.Store.Unreported(ctx, m.place)
 		if !more || err != nil {
 			break
 		}
@@ -106,10 +112,10 @@ func (m *metrics) rest(reported time.Time) time.Duration {
 
 // paused reports whether the endpoint has asked to wait, or has failed and is not tried again yet.
 func (m *metrics) paused() bool {
-	s, d := m.of.setup, deliver.Destination{Name: config.DestinationMetrics}
-	all, _ := deliver.Answers(s.Config.StateDir, d.Name)
-	m.last, _ = s.lastOf(all, d.Name)
-	d.Paused = func() time.Time { return deliver.PausedUntil(all, s.Target(d.Name), s.Config.Account(d.Name)) }
+	d := deliver.Destination{Name: config.DestinationMetrics}
+	all, _ := deliver.Answers(m.of.setup.Config.StateDir, d.Name)
+	m.last, _ = lastOf(all, m.target, m.account)
+	d.Paused = func() time.Time { return deliver.PausedUntil(all, m.target, m.account) }
 	return m.of.waitsAfter(m.last, &d, m.pass, &deliver.Result{}) != nil
 }
 
@@ -167,7 +173,7 @@ func (m *metrics) send(ctx context.Context) (sent bool, due time.Duration, err e
 		return false, 0, err
 	}
 	defer func() { _ = lock.Close() }()
-	counted, err := m.of.Store.Sums(ctx, m.of.setup.MetricsPlace())
+	counted, err := m.of.Store.Sums(ctx, m.place)
 	if err != nil || !slices.ContainsFunc(counted.Points, func(p sums.Point) bool { return p.Grown() }) {
 		return false, 0, err
 	}
@@ -221,7 +227,7 @@ func (m *metrics) report(ctx context.Context, client *deliver.Metrics, form *sum
 	}
 	now := m.of.Deliverer.Now()
 	_ = os.Chtimes(m.of.setup.metricsLock(), now, now) // without it the interval may be cut short
-	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.of.setup.MetricsPlace(), *form, points, version)
+	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.place, *form, points, version)
 }
 
 // TryMetrics sends a metric that no board shows, and says what the endpoint answers.

@@ -87,12 +87,12 @@ func (f *Form) point(i *instruments.Instrument, p *Point) []byte {
 			n[at] -= At(p.Acknowledged, at)
 		}
 	}
-	b := fixed(fixed(nil, 2, otlp.UnixNano(f.Since)), 3, otlp.UnixNano(f.At))
+	b := fixed(fixed(make([]byte, 0, 1<<10), 2, otlp.UnixNano(f.Since)), 3, otlp.UnixNano(f.At))
 	sum := math.Float64bits(float64(n[0]) / scale(i))
 	if i.Bounds == nil {
 		return attributes(fixed(b, 4, sum), 7, p.Series.pairs())
 	}
-	var buckets, bounds []byte
+	buckets, bounds := make([]byte, 0, 8*(len(i.Bounds)+1)), make([]byte, 0, 8*len(i.Bounds))
 	for at := range len(i.Bounds) + 1 {
 		buckets = protowire.AppendFixed64(buckets, uint64(At(n, 1+at))) //nolint:gosec // Not negative.
 	}
