@@ -141,7 +141,7 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
 			Gzip: o.Compression == "gzip", Timeout: o.Timeout, CA: o.Certificate,
 			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure, AnyUser: cfg.AllowOtherUsers,
-			HeadersCommand: cfg.HeadersCommand, HeadersCache: cfg.HeadersCachePath(),
+			HeadersCommand: cfg.HeadersCommand, HeadersCache: cfg.HeadersCachePath(), Shared: &s.connections,
 			Date: func(there, here time.Time) { s.clock.Store(int64(there.Sub(here).Round(time.Second))) },
 		})
 	case config.ExporterInfinium:

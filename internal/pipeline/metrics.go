@@ -43,7 +43,7 @@ func (s *Setup) metricsClient() (*deliver.Metrics, error) {
 	return deliver.NewMetrics(deliver.OTLP{
 		Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json", Gzip: o.Compression == "gzip", Timeout: o.Timeout,
 		CA: o.Certificate, Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure, AnyUser: s.Config.AllowOtherUsers,
-		HeadersCommand: s.Config.MetricsHeadersCommand(), HeadersCache: s.Config.HeadersCachePath(),
+		HeadersCommand: s.Config.MetricsHeadersCommand(), HeadersCache: s.Config.HeadersCachePath(), Shared: &s.connections,
 	})
 }
 
