@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
+	"hash/fnv"
+	"io"
 	"math"
+	"strconv"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -158,10 +161,10 @@ func (u *uploading) bounded(ctx context.Context, counts sums.Counts) (sums.Count
 
 // load reads series at once: one by one takes longer than to store a trace.
 func (u *uploading) load(ctx context.Context, counts sums.Counts) error {
-	var asked [][]string
+	var asked []byte
 	for s := range counts {
 		if u.series[s] == nil {
-			asked = append(asked, []string{s.Instrument, s.Service, s.Attributes})
+			asked = strconv.AppendInt(append(asked, ','), key(s), 10)
 		}
 	}
 	if len(asked) == 0 {
@@ -174,8 +177,15 @@ func (u *uploading) load(ctx context.Context, counts sums.Counts) error {
 		one.total, _ = readCounts(blob)
 		u.series[one.series] = one
 		return err
-	}, `SELECT series.id, counts, instrument, service, attributes FROM json_each(?) CROSS JOIN series
-		WHERE instrument = value ->> 0 AND service = value ->> 1 AND attributes = value ->> 2`, rawjson.Encode(asked))
+	}, `SELECT series.id, counts, instrument, service, attributes FROM json_each(?) j CROSS JOIN series WHERE series.key = j.value`,
+		"["+string(asked[1:])+"]")
+}
+
+// key is a hash of a series, which others may have.
+func key(s sums.Series) int64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, s.Instrument+"\x00"+s.Service+"\x00"+s.Attributes)
+	return int64(h.Sum64()) //nolint:gosec // Any number does.
 }
 
 // find returns a series, or makes it. If there are too many, it returns that which takes the rest.
@@ -195,7 +205,7 @@ func (u *uploading) find(ctx context.Context, s sums.Series) (*storedSeries, err
 			one, err = u.find(ctx, rest)
 		} else if err == nil {
 			var res sql.Result
-			res, err = u.tx.ExecContext(ctx, `INSERT INTO series (instrument, service, attributes, counts) VALUES (?, ?, ?, x'00')`, s.Instrument, s.Service, s.Attributes)
+			res, err = u.tx.ExecContext(ctx, `INSERT INTO series (key, instrument, service, attributes, counts) VALUES (?, ?, ?, ?, x'00')`, key(s), s.Instrument, s.Service, s.Attributes)
 			if err == nil {
 				one.id, err = res.LastInsertId()
 			}
