@@ -175,6 +175,8 @@ type Result struct {
 	OwedElsewhere int `json:"owed_elsewhere,omitempty"`
 	// Parked counts the runs that were rejected in this pass.
 	Parked int `json:"parked"`
+	// Unsent reports that metrics were not taken, which a later delivery sends.
+	Unsent bool `json:"unsent,omitempty"`
 	// Errors holds each different error once.
 	Errors []string `json:"errors,omitempty"`
 }
@@ -230,6 +232,9 @@ func (d *Deliverer) logf(format string, args ...any) {
 
 // Text shows the result to people, without its errors.
 func (r *Result) Text() string {
+	if r.Unsent {
+		return "not delivered; kept for the next delivery"
+	}
 	var parts []string
 	add := func(n int, what, is string) {
 		if n > 0 {

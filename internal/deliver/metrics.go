@@ -9,7 +9,6 @@ import (
 	"net/http"
 
 	colmetricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 )
@@ -30,17 +29,19 @@ func NewMetrics(o OTLP) (*Metrics, error) {
 	return &Metrics{o, bare.String(), client}, nil
 }
 
-// Upload sends metrics in one request, once. The error is an *Error.
-func (m *Metrics) Upload(ctx context.Context, all []*metricspb.ResourceMetrics) error {
-	message := &colmetricspb.ExportMetricsServiceRequest{ResourceMetrics: all}
-	body, err := proto.Marshal(message)
+// Upload sends a request in protobuf once. The error is an *Error.
+func (m *Metrics) Upload(ctx context.Context, body []byte) error {
 	kind := "application/x-protobuf"
 	if m.options.JSON {
-		body, err = protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(message)
+		var message colmetricspb.ExportMetricsServiceRequest
+		err := proto.Unmarshal(body, &message)
+		if err == nil {
+			body, err = protojson.MarshalOptions{UseEnumNumbers: true}.Marshal(&message)
+		}
+		if err != nil {
+			return &Error{Err: fmt.Errorf("encode metrics: %w", err), Permanent: true}
+		}
 		kind = "application/json"
-	}
-	if err != nil {
-		return &Error{Err: fmt.Errorf("encode metrics: %w", err), Permanent: true}
 	}
 	if m.options.Gzip {
 		var packed bytes.Buffer

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -44,6 +45,9 @@ type OTLP struct {
 	AllowInsecure bool
 	// AnyUser is that of outbound.Options.
 	AnyUser bool
+	// Shared has the connections of clients that share them, by what decides on them. If nil, the
+	// client has its own.
+	Shared *sync.Map
 }
 
 // The signals of OTLP that are sent.
@@ -85,9 +89,14 @@ func (o *OTLP) client(signal string) (client *http.Client, bare *url.URL, err er
 		o.Timeout = 10 * time.Second
 	}
 	secrets := outbound.NewSecrets(u, o.Headers)
+	options := outbound.Options{TLS: tlsConfig, Timeout: o.Timeout, Secrets: secrets, AnyUser: o.AnyUser}
+	if o.Shared != nil {
+		base, _ := o.Shared.LoadOrStore([...]any{u.Scheme, u.Host, o.CA, o.Cert, o.Key, o.AnyUser}, outbound.New(options).Base())
+		options.Base, _ = base.(*http.Client)
+	}
 	t := &transport{
 		endpoint: bare, query: u.RawQuery, user: u.User, secrets: secrets, static: o.Headers, date: o.Date, signal: signal,
-		next: outbound.New(outbound.Options{TLS: tlsConfig, Timeout: o.Timeout, Secrets: secrets, AnyUser: o.AnyUser}).Transport(),
+		next: outbound.New(options).Transport(),
 	}
 	if o.HeadersCommand != "" {
 		t.tokens = &tokens{program: o.HeadersCommand, cache: o.HeadersCache, now: time.Now}

@@ -298,6 +298,8 @@ func taken(kind string, body []byte) (*coltracepb.ExportTracePartialSuccess, err
 	var r coltracepb.ExportTraceServiceResponse
 	protobuf := kind == "application/x-protobuf" || kind == "application/protobuf"
 	switch {
+	case len(body) == 0:
+		return nil, nil // as most receivers answer
 	// Without the type it must have known members alone, since many texts decode.
 	case proto.Unmarshal(body, &r) == nil && (protobuf || r.PartialSuccess != nil && len(r.ProtoReflect().GetUnknown()) == 0):
 		// A google.rpc.Status, the message of failures, has a number where the

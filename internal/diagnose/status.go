@@ -317,7 +317,7 @@ func (m *Machine) status(ctx context.Context, ask bool) (*Status, error) {
 		st.Destinations = append(st.Destinations, m.destination(ctx, config.DestinationBudget))
 	}
 	st.Budgets, _ = m.Setup.Budgets(ctx) // The doctor says why a store cannot be read.
-	m.inStore(ctx, func(s *store.Store) error { return st.addInStore(ctx, s) })
+	m.inStore(ctx, func(s *store.Store) error { return st.addInStore(ctx, s, m.Setup.MetricsPlace()) })
 	for _, name := range []string{config.ExporterOTLP, config.ExporterInfinium} {
 		if p := m.Setup.Config.Refused(name); p != nil {
 			st.Destinations = append(st.Destinations, Destination{Name: name, Off: p.Variable + ": " + p.Reason})
@@ -423,14 +423,17 @@ func (m *Machine) inStore(ctx context.Context, f func(*store.Store) error) bool 
 	return f(s) == nil
 }
 
-// addInStore counts what imports have left over, and what metrics have counted.
-func (st *Status) addInStore(ctx context.Context, s *store.Store) error {
+// addInStore counts what imports have left over, and what metrics have counted, which are reported to a place.
+func (st *Status) addInStore(ctx context.Context, s *store.Store, place string) error {
 	owed, err := s.Owed(ctx, "")
 	for i := range st.Destinations {
 		if d := &st.Destinations[i]; d.Name == config.DestinationMetrics && err == nil {
 			var counted store.Sums
-			counted, err = s.Sums(ctx, "")
+			counted, err = s.Sums(ctx, place)
 			d.Series, d.Shrunk = len(counted.Points), counted.Shrunk
+			if d.Error == "" && counted.Reported.After(d.Taken) {
+				d.Tried, d.Taken = counted.Reported, counted.Reported
+			}
 		}
 	}
 	for _, o := range owed {

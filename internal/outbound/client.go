@@ -108,6 +108,9 @@ func transport(o Options) *http.Transport {
 // body, or of a request without an answer, is an *Error.
 func (c *Client) Transport() http.RoundTripper { return c.guard }
 
+// Base returns a client by which others share the connections, as their Options.Base.
+func (c *Client) Base() *http.Client { return &http.Client{Transport: c.guard.next} }
+
 // Close closes idle connections, unless they are those of Options.Base.
 func (c *Client) Close() {
 	if c.guard.own != nil {

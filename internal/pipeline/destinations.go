@@ -141,7 +141,7 @@ func (s *Setup) plainClient(ctx context.Context, name string) (deliver.Client, e
 			Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json",
 			Gzip: o.Compression == "gzip", Timeout: o.Timeout, CA: o.Certificate,
 			Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure, AnyUser: cfg.AllowOtherUsers,
-			HeadersCommand: cfg.HeadersCommand, HeadersCache: cfg.HeadersCachePath(),
+			HeadersCommand: cfg.HeadersCommand, HeadersCache: cfg.HeadersCachePath(), Shared: &s.connections,
 			Date: func(there, here time.Time) { s.clock.Store(int64(there.Sub(here).Round(time.Second))) },
 		})
 	case config.ExporterInfinium:
@@ -191,11 +191,14 @@ func ClockText(d time.Duration) string {
 // not tried there, last is nil and other is the address that was tried last, if
 // any.
 func (s *Setup) LastAnswer(name string) (last *deliver.Answer, other string) {
-	all, err := deliver.Answers(s.Config.StateDir, name)
-	if err != nil || len(all) == 0 {
+	all, _ := deliver.Answers(s.Config.StateDir, name)
+	return lastOf(all, s.Target(name), s.Config.Account(name))
+}
+
+func lastOf(all []deliver.Answer, target, account string) (last *deliver.Answer, other string) {
+	if len(all) == 0 {
 		return nil, ""
 	}
-	target, account := s.Target(name), s.Config.Account(name)
 	if i := slices.IndexFunc(all, func(x deliver.Answer) bool { return x.Target == target && x.Account == account }); i >= 0 {
 		return &all[i], ""
 	}

@@ -29,7 +29,9 @@ func (p *Pipeline) Flush(ctx context.Context, pass deliver.Pass) ([]deliver.Resu
 	if err == nil {
 		err = p.sendWhatIsOwed(ctx, pass, results)
 	}
-	p.sendMetrics(ctx, pass)
+	if _, _, failed := p.sendMetrics(ctx, pass); failed != nil {
+		results = append(results, deliver.Result{Destination: config.DestinationMetrics, Unsent: true, Errors: []string{termtext.Message(failed)}})
+	}
 	p.index(ctx)
 	p.sendBudgets(ctx, pass)
 	if err == nil && len(pass.Sessions) == 0 {
@@ -78,7 +80,7 @@ func (p *Pipeline) Sweep(ctx context.Context, sessions []spool.Key) error {
 			waiting += r.Waiting
 		}
 		left := false
-		left, due = p.sendMetrics(ctx, pass)
+		left, due, _ = p.sendMetrics(ctx, pass) // It is logged.
 		if left {
 			waiting++
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/hookspan/hookspan/internal/deliver"
 	"github.com/hookspan/hookspan/internal/files/filelock"
 	"github.com/hookspan/hookspan/internal/files/regular"
-	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/termtext"
 	"github.com/hookspan/hookspan/internal/traces/sums"
 )
@@ -25,34 +24,44 @@ const metricsAtOnce = 500
 type metrics struct {
 	of   *Pipeline
 	pass deliver.Pass
-	// place names the endpoint and the account in the store.
-	place string
+	// target and account are the endpoint and the account there, place both of them in the store. The
+	// settings make them anew at each call.
+	target, account, place string
+	// last is the last answer that is noted, nil if there is none.
+	last *deliver.Answer
 }
+
+// MetricsPlace names the endpoint of metrics and the account there in the store.
+func (s *Setup) MetricsPlace() string {
+	return place(s.Target(config.DestinationMetrics), s.Config.Account(config.DestinationMetrics))
+}
+
+func place(target, account string) string { return target + " " + account }
 
 func (s *Setup) metricsClient() (*deliver.Metrics, error) {
 	o := s.Config.MetricsOTLP()
 	return deliver.NewMetrics(deliver.OTLP{
 		Endpoint: o.Endpoint, Headers: o.Headers, JSON: o.Protocol == "http/json", Gzip: o.Compression == "gzip", Timeout: o.Timeout,
 		CA: o.Certificate, Cert: o.ClientCertificate, Key: o.ClientKey, AllowInsecure: o.AllowInsecure, AnyUser: s.Config.AllowOtherUsers,
-		HeadersCommand: s.Config.MetricsHeadersCommand(), HeadersCache: s.Config.HeadersCachePath(),
+		HeadersCommand: s.Config.MetricsHeadersCommand(), HeadersCache: s.Config.HeadersCachePath(), Shared: &s.connections,
 	})
 }
 
 // sendMetrics sends what has been counted since the last answer, if anything has, but no sooner after that
 // than the interval, unless the pass is forced. It reports whether something is left for a later delivery,
-// and in what time it is due if the interval has not passed. One process sends at a time: a total that is late
-// would be taken for one that has fallen. It also sends what others count meanwhile, which wait only if their
+// in what time it is due if the interval has not passed, and why nothing was taken. One process sends at a time: a
+// total that is late would be taken for one that has fallen. It also sends what others count meanwhile, which wait only if their
 // pass says so.
-func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left bool, due time.Duration) {
+func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left bool, due time.Duration, err error) {
 	if p.Store == nil || !p.setup.Config.MetricsOn() {
-		return false, 0
+		return false, 0, nil
 	}
 	name := config.DestinationMetrics
-	m := metrics{p, pass, p.setup.Target(name) + " " + p.setup.Config.Account(name)}
+	m := metrics{of: p, pass: pass, target: p.setup.Target(name), account: p.setup.Config.Account(name)}
+	m.place = place(m.target, m.account)
 	sent := false
-	var err error
+	var reported time.Time
 	for more := true; more && err == nil; {
-		var reported time.Time
 		more, reported, err = p.Store.Unreported(ctx, m.place)
 		if !more || err != nil {
 			break
@@ -62,23 +71,33 @@ func (p *Pipeline) sendMetrics(ctx context.Context, pass deliver.Pass) (left boo
 			break
 		}
 		if m.paused() {
-			return true, 0
+			return true, 0, nil
 		}
 		more, due, err = m.send(ctx)
 		sent = sent || more
 	}
 	if ctx.Err() != nil || !sent && err == nil {
-		return false, due
+		return false, due, nil
 	}
+	if m.last != nil && m.last.Error == "" && !p.noted {
+		if err == nil {
+			return false, due, nil // A success after another is in the store alone: a file takes longer than to send.
+		}
+		if reported.After(m.last.Taken) {
+			m.last.Taken = reported // as the wait after a failure begins there
+			_ = deliver.NoteAnswer(p.setup.Config.StateDir, name, *m.last)
+		}
+	}
+	p.noted = true
 	p.Deliverer.Answered(name, err)
 	if err != nil {
 		p.Deliverer.Log("metrics: " + termtext.Message(err))
 	}
-	return err != nil && deliver.Retryable(err), due
+	return err != nil && deliver.Retryable(err), due, err
 }
 
 // rest returns the rest of the interval after the newest report.
-func (m metrics) rest(reported time.Time) time.Duration {
+func (m *metrics) rest(reported time.Time) time.Duration {
 	since := m.of.Deliverer.Now().Sub(reported)
 	if since < 0 { // the clock was set back: the file has the time by it
 		if f, err := os.Lstat(m.of.setup.metricsLock()); err == nil {
@@ -92,13 +111,12 @@ func (m metrics) rest(reported time.Time) time.Duration {
 }
 
 // paused reports whether the endpoint has asked to wait, or has failed and is not tried again yet.
-func (m metrics) paused() bool {
-	s, d := m.of.setup, deliver.Destination{Name: config.DestinationMetrics}
-	d.Paused = func() time.Time {
-		all, _ := deliver.Answers(s.Config.StateDir, d.Name)
-		return deliver.PausedUntil(all, s.Target(d.Name), s.Config.Account(d.Name))
-	}
-	return m.of.waits(&d, m.pass, &deliver.Result{}) != nil
+func (m *metrics) paused() bool {
+	d := deliver.Destination{Name: config.DestinationMetrics}
+	all, _ := deliver.Answers(m.of.setup.Config.StateDir, d.Name)
+	m.last, _ = lastOf(all, m.target, m.account)
+	d.Paused = func() time.Time { return deliver.PausedUntil(all, m.target, m.account) }
+	return m.of.waitsAfter(m.last, &d, m.pass, &deliver.Result{}) != nil
 }
 
 // metricsLock is the file that the process that sends metrics locks, written when one has.
@@ -120,7 +138,7 @@ func (p *Pipeline) sendLater(ctx context.Context, due time.Duration) error {
 			return err
 		}
 		var left bool
-		left, due = p.sendMetrics(ctx, deliver.Pass{})
+		left, due, _ = p.sendMetrics(ctx, deliver.Pass{}) // It is logged.
 		if again := 10 * time.Second; left && !p.Deliverer.Now().Add(again).After(until) {
 			due = again
 		}
@@ -144,7 +162,7 @@ func (s *Setup) lock(ctx context.Context, name string, within time.Duration) (io
 
 // send sends what has grown, unless another process is sending, which sends what is counted by now, or
 // has sent since this one has looked.
-func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err error) {
+func (m *metrics) send(ctx context.Context) (sent bool, due time.Duration, err error) {
 	cfg := m.of.setup.Config
 	within := time.Duration(0)
 	if m.pass.Wait {
@@ -169,14 +187,20 @@ func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err er
 	}
 	form := counted.Form(m.of.Deliverer.Now(), cfg.MetricsDelta())
 	for _, p := range cfg.MetricsResource() {
-		form.Resource = append(form.Resource, otlp.String(p.Key, p.Value))
+		form.Resource = append(form.Resource, p.Key, p.Value)
 	}
 	points := counted.Points
 	if form.Delta {
 		points = slices.DeleteFunc(points, func(p sums.Point) bool { return !p.Grown() })
 	}
-	for some := range slices.Chunk(points, metricsAtOnce) {
-		if err := m.report(ctx, client, &form, some); err != nil {
+	for left := points; len(left) > 0; {
+		some := left[:min(len(left), metricsAtOnce)]
+		left = left[len(some):]
+		version := counted.Version
+		if len(left) > 0 {
+			version = 0
+		}
+		if err := m.report(ctx, client, &form, some, version); err != nil {
 			return true, 0, err
 		}
 	}
@@ -184,18 +208,18 @@ func (m metrics) send(ctx context.Context) (sent bool, due time.Duration, err er
 }
 
 // report sends points, in halves if they are too many for the endpoint, and notes what it has
-// answered. What it rejects in part it has: it would reject the same again.
-func (m metrics) report(ctx context.Context, client *deliver.Metrics, form *sums.Form, points []sums.Point) error {
+// answered. What it rejects in part it has: it would reject the same again. The version is what it has all of then, 0 if nothing.
+func (m *metrics) report(ctx context.Context, client *deliver.Metrics, form *sums.Form, points []sums.Point, version int64) error {
 	err := client.Upload(ctx, form.Encode(points))
 	var e *deliver.Error
 	switch {
 	case err == nil:
 	case errors.As(err, &e) && e.TooLarge && len(points) > 1:
 		half := len(points) / 2
-		if err := m.report(ctx, client, form, points[:half]); err != nil {
+		if err := m.report(ctx, client, form, points[:half], 0); err != nil {
 			return err
 		}
-		return m.report(ctx, client, form, points[half:])
+		return m.report(ctx, client, form, points[half:], version)
 	case e != nil && e.Rejected != 0:
 		m.of.Deliverer.Log("metrics: " + termtext.Message(err))
 	default:
@@ -203,7 +227,7 @@ func (m metrics) report(ctx context.Context, client *deliver.Metrics, form *sums
 	}
 	now := m.of.Deliverer.Now()
 	_ = os.Chtimes(m.of.setup.metricsLock(), now, now) // without it the interval may be cut short
-	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.place, *form, points)
+	return m.of.Store.Acknowledge(context.WithoutCancel(ctx), m.place, *form, points, version)
 }
 
 // TryMetrics sends a metric that no board shows, and says what the endpoint answers.

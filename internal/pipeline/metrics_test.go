@@ -287,7 +287,7 @@ func TestMetricsSurviveWhatAnEndpointAnswers(t *testing.T) {
 			}
 			if strings.HasPrefix(name, "429") {
 				p := openMeasured(t, s)
-				if left, _ := p.sendMetrics(t.Context(), deliver.Pass{}); !left || len(r.requests) > 0 {
+				if left, _, _ := p.sendMetrics(t.Context(), deliver.Pass{}); !left || len(r.requests) > 0 {
 					t.Errorf("%d requests during the pause", len(r.requests))
 				}
 				_ = p.Close()
@@ -301,6 +301,51 @@ func TestMetricsSurviveWhatAnEndpointAnswers(t *testing.T) {
 				t.Errorf("%v calls, want %v", total, tt.once)
 			}
 		})
+	}
+}
+
+func TestASuccessAfterAnotherIsInTheStoreAlone(t *testing.T) {
+	r := newReceiver(t)
+	s := measured(t, r)
+	s.Log = func(string) {}
+	now, clock := time.Duration(0), s.Now
+	s.Now = func() time.Time { return clock().Add(now) }
+	noted := func() deliver.Answer {
+		t.Helper()
+		now += time.Hour
+		deliverOne(t, s, openMeasured(t, s))
+		last, _ := s.LastAnswer(config.DestinationMetrics)
+		if last == nil {
+			t.Fatal("no answer")
+		}
+		return *last
+	}
+	first := noted()
+	if again := noted(); again != first || first.Error != "" {
+		t.Errorf("%+v after %+v", again, first)
+	}
+	r.answer = func(w http.ResponseWriter, _ int) bool { w.WriteHeader(503); return true }
+	for range 2 {
+		// Sweeps wait as long as it has failed, which is not since the first success.
+		if failed := noted(); failed.Error == "" || failed.Taken.Before(first.Taken.Add(time.Hour)) || failed.Taken.After(first.Taken.Add(2*time.Hour)) {
+			t.Errorf("%+v an hour and more after the success that followed %v", failed, first.Taken)
+		}
+	}
+	r.answer = nil
+	if taken := noted(); taken.Error != "" || taken.Taken.Before(first.Taken.Add(4*time.Hour)) {
+		t.Errorf("%+v after failures", taken)
+	}
+	p := openMeasured(t, s)
+	for _, answer := range []func(w http.ResponseWriter, points int) bool{func(w http.ResponseWriter, _ int) bool { w.WriteHeader(503); return true }, nil} {
+		storeOne(t, p)
+		r.answer = answer
+		p.sendMetrics(t.Context(), deliver.Pass{Force: true})
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if last, _ := s.LastAnswer(config.DestinationMetrics); last.Error != "" {
+		t.Errorf("%+v after a success of the same process", last)
 	}
 }
 
@@ -531,7 +576,7 @@ func TestTwoProcessesSendOneReportAnInterval(t *testing.T) {
 			}
 			return s.Now()
 		}
-		if _, due := p.sendMetrics(t.Context(), deliver.Pass{}); looks > look && (len(r.requests) != 2 || due < 50*time.Second) {
+		if _, due, _ := p.sendMetrics(t.Context(), deliver.Pass{}); looks > look && (len(r.requests) != 2 || due < 50*time.Second) {
 			t.Errorf("look %d: %d requests, the next in %v, want 2, the next in a minute", look, len(r.requests), due)
 		}
 		if err := errors.Join(p.Close(), other.Close()); err != nil {

@@ -151,6 +151,11 @@ const (
 // pass has found it down, or a sweep comes too soon after a failure, by as long as it had
 // failed then.
 func (p *Pipeline) waits(dst *deliver.Destination, pass deliver.Pass, res *deliver.Result) error {
+	last, _ := p.setup.LastAnswer(dst.Name)
+	return p.waitsAfter(last, dst, pass, res)
+}
+
+func (p *Pipeline) waitsAfter(last *deliver.Answer, dst *deliver.Destination, pass deliver.Pass, res *deliver.Result) error {
 	now := p.Deliverer.Now()
 	if pass.Force {
 		return nil
@@ -158,7 +163,6 @@ func (p *Pipeline) waits(dst *deliver.Destination, pass deliver.Pass, res *deliv
 	if dst.Paused != nil && now.Before(dst.Paused()) {
 		return fmt.Errorf("%s has asked to wait until %s", dst.Name, dst.Paused().Local().Format(time.DateTime))
 	}
-	last, _ := p.setup.LastAnswer(dst.Name)
 	if p.setup.ByHand || last == nil || last.Error == "" {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,6 +68,8 @@ type Setup struct {
 
 	// clock is how far the OTLP endpoint's clock is ahead of this machine's.
 	clock atomic.Int64
+	// connections are those of traces and metrics, shared where they go to one server.
+	connections sync.Map
 }
 
 // Pipeline delivers from the spool to the destinations. It must be closed.
@@ -77,6 +80,8 @@ type Pipeline struct {
 
 	setup *Setup
 	close []func() error
+	// noted reports that Close will record an answer of metrics.
+	noted bool
 }
 
 // Open builds the pipeline to the named destinations, or to all that are
@@ -106,6 +111,7 @@ func (s *Setup) Open(ctx context.Context, only ...string) (*Pipeline, error) {
 		p.Deliverer.Log = func(line string) { s.Log(clean.Tail(line)) }
 	}
 	p.recordAnswers(clean)
+	s.connections.Clear() // A certificate may have been replaced.
 	for _, name := range s.Destinations() {
 		if len(only) == 0 || slices.Contains(only, name) {
 			p.Deliverer.Destinations = append(p.Deliverer.Destinations, p.destination(ctx, name))

@@ -149,7 +149,7 @@ func (p *Pipeline) deliverEnded(ctx context.Context, pass deliver.Pass) (out []d
 		if err := cmp.Or(err, failed); err != nil {
 			return nil, err
 		}
-		for i := range results {
+		for i := range p.Deliverer.Destinations { // Metrics are behind them.
 			// What another process was refused meanwhile is in no result.
 			waiting, err := p.Deliverer.Waiting(ctx, &p.Deliverer.Destinations[i], pass.Sessions...)
 			if err != nil {

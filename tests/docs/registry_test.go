@@ -12,9 +12,11 @@ import (
 	"testing"
 	"time"
 
+	colmetricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -356,7 +358,11 @@ func TestRegistryHasEveryInstrument(t *testing.T) {
 		return cmp.Or(strings.Compare(x.Series.Service, y.Series.Service), strings.Compare(x.Series.Instrument, y.Series.Instrument))
 	})
 	form, sent := sums.Form{At: time.Unix(1, 0)}, make(map[string]bool)
-	for _, rm := range append(form.Encode(points), sums.Test(form.At)...) {
+	var request colmetricspb.ExportMetricsServiceRequest
+	if err := proto.Unmarshal(append(form.Encode(points), sums.Test(form.At)...), &request); err != nil {
+		t.Fatal(err)
+	}
+	for _, rm := range request.ResourceMetrics {
 		c.attributes("hookspan.metrics.resource", rm.GetResource().GetAttributes(), false)
 		for _, m := range rm.GetScopeMetrics()[0].GetMetrics() {
 			sent[m.GetName()] = true

@@ -5,7 +5,10 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
+	"hash/fnv"
+	"io"
 	"math"
+	"strconv"
 	"time"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -23,15 +26,17 @@ import (
 // stored without being counted. With repository that of the request or call, or else the trace's, is an attribute of each series.
 func (s *Store) Measure(ctx context.Context, repository bool) error {
 	s.repository.Store(repository)
-	there, err := s.hasSums(ctx)
-	if err == nil && !there {
-		err = s.write(ctx, "make the metrics' tables", func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, createMetrics)
+	if !s.hadSums {
+		err := s.write(ctx, "make the metrics' tables", func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, createMetrics, column(otlp.UnixNano(s.now())))
 			return err
 		})
+		if err != nil {
+			return err
+		}
 	}
-	s.counts.Store(err == nil)
-	return err
+	s.counts.Store(true)
+	return nil
 }
 
 // hasSums reports whether the store has ever counted.
@@ -108,10 +113,16 @@ func (t *openTrace) added(ctx context.Context) (added sums.Counts, agree, counts
 				return nil, false, false, nil
 			}
 		}
-		// removed has the task's id.
-		n, err := number(ctx, t.tx, `SELECT count(*) FROM removed WHERE session = ? AND substr(trace_id, 1, 32) = ?`,
-			t.session, otlp.TraceID(t.changed[0].Span))
-		return added, true, n == 0, err
+		some, known := t.removed[t.session]
+		if !known {
+			some, err = number(ctx, t.tx, `SELECT EXISTS (SELECT 1 FROM removed WHERE session = ?)`, t.session)
+			t.removed[t.session] = some
+		}
+		if some > 0 && err == nil { // removed has the task's id.
+			some, err = number(ctx, t.tx, `SELECT count(*) FROM removed WHERE session = ? AND substr(trace_id, 1, 32) = ?`,
+				t.session, otlp.TraceID(t.changed[0].Span))
+		}
+		return added, true, some == 0, err
 	}
 	var blob []byte
 	err = eachRow(ctx, t.tx, func(scan func(...any) error) error { counts = true; return scan(&blob, &agree) },
@@ -150,11 +161,14 @@ func (u *uploading) bounded(ctx context.Context, counts sums.Counts) (sums.Count
 
 // load reads series at once: one by one takes longer than to store a trace.
 func (u *uploading) load(ctx context.Context, counts sums.Counts) error {
-	var asked [][]string
+	var asked []byte
 	for s := range counts {
 		if u.series[s] == nil {
-			asked = append(asked, []string{s.Instrument, s.Service, s.Attributes})
+			asked = strconv.AppendInt(append(asked, ','), key(s), 10)
 		}
+	}
+	if len(asked) == 0 {
+		return nil
 	}
 	return eachRow(ctx, u.tx, func(scan func(...any) error) error {
 		one := &storedSeries{}
@@ -163,8 +177,15 @@ func (u *uploading) load(ctx context.Context, counts sums.Counts) error {
 		one.total, _ = readCounts(blob)
 		u.series[one.series] = one
 		return err
-	}, `SELECT series.id, counts, instrument, service, attributes FROM json_each(?) CROSS JOIN series
-		WHERE instrument = value ->> 0 AND service = value ->> 1 AND attributes = value ->> 2`, rawjson.Encode(asked))
+	}, `SELECT series.id, counts, instrument, service, attributes FROM json_each(?) j CROSS JOIN series WHERE series.key = j.value`,
+		"["+string(asked[1:])+"]")
+}
+
+// key is a hash of a series, which others may have.
+func key(s sums.Series) int64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, s.Instrument+"\x00"+s.Service+"\x00"+s.Attributes)
+	return int64(h.Sum64()) //nolint:gosec // Any number does.
 }
 
 // find returns a series, or makes it. If there are too many, it returns that which takes the rest.
@@ -184,7 +205,7 @@ func (u *uploading) find(ctx context.Context, s sums.Series) (*storedSeries, err
 			one, err = u.find(ctx, rest)
 		} else if err == nil {
 			var res sql.Result
-			res, err = u.tx.ExecContext(ctx, `INSERT INTO series (instrument, service, attributes, counts) VALUES (?, ?, ?, x'00')`, s.Instrument, s.Service, s.Attributes)
+			res, err = u.tx.ExecContext(ctx, `INSERT INTO series (key, instrument, service, attributes, counts) VALUES (?, ?, ?, ?, x'00')`, key(s), s.Instrument, s.Service, s.Attributes)
 			if err == nil {
 				one.id, err = res.LastInsertId()
 			}
@@ -195,15 +216,7 @@ func (u *uploading) find(ctx context.Context, s sums.Series) (*storedSeries, err
 }
 
 // writeSeries writes the series that have grown.
-func (u *uploading) writeSeries(ctx context.Context, now time.Time) (err error) {
-	if len(u.series) > 0 {
-		_, err = u.tx.ExecContext(ctx, `INSERT INTO metrics SELECT lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' ||
-			substr(hex(randomblob(2)), 2) || '-a' || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))), ?, 0
-			WHERE NOT EXISTS (SELECT 1 FROM metrics)`, column(otlp.UnixNano(now)))
-	}
-	if err == nil && u.shrunk > 0 {
-		_, err = u.tx.ExecContext(ctx, `UPDATE metrics SET shrunk = shrunk + ?`, u.shrunk)
-	}
+func (u *uploading) writeSeries(ctx context.Context) (err error) {
 	var grown [][2]any
 	for _, one := range u.series {
 		if one.grown {
@@ -211,8 +224,11 @@ func (u *uploading) writeSeries(ctx context.Context, now time.Time) (err error) 
 			one.grown = false
 		}
 	}
-	if err == nil && len(grown) > 0 {
+	if len(grown) > 0 {
 		_, err = u.tx.ExecContext(ctx, `UPDATE series SET counts = unhex(value ->> 1) FROM json_each(?) j WHERE series.id = j.value ->> 0`, rawjson.Encode(grown))
+	}
+	if err == nil && len(grown)+u.shrunk > 0 {
+		_, err = u.tx.ExecContext(ctx, `UPDATE metrics SET version = version + ?, shrunk = shrunk + ?`, min(1, len(grown)), u.shrunk)
 	}
 	return err
 }
@@ -253,11 +269,13 @@ func readCounts(b []byte) (n []int64, rest []byte) {
 
 // Sums is what was counted, for one destination.
 type Sums struct {
-	// Instance identifies this store, Started is when it began to count. Both are empty before.
+	// Instance identifies this store, Started is when it began to count. Both are empty before that.
 	Instance string
 	Started  time.Time
 	// Reported is the time of the newest report that the destination has acknowledged, zero if none.
 	Reported time.Time
+	// Version is that of all series together. It rises with each upload that adds to them.
+	Version int64
 	// Shrunk counts the uploads that said less of a trace than was counted, which stays counted.
 	Shrunk int64
 	// Points are in the order that sums.Form.Encode wants.
@@ -268,9 +286,8 @@ type Sums struct {
 // the time of its newest report, zero if there is none. It is for a Store that counts.
 func (s *Store) Unreported(ctx context.Context, place string) (some bool, reported time.Time, err error) {
 	var at int64
-	err = eachRow(ctx, s.db, func(scan func(...any) error) error { return scan(&some, &at) },
-		`SELECT EXISTS (SELECT 1 FROM series s LEFT JOIN acknowledged a ON a.place = ?1 AND a.series = s.id WHERE s.counts <> coalesce(a.counts, x'00')),
-			coalesce((SELECT at FROM reports WHERE place = ?1), 0)`, place)
+	err = eachRow(ctx, &s.queries, func(scan func(...any) error) error { return scan(&some, &at) },
+		`SELECT m.version > coalesce(r.version, 0), coalesce(r.at, 0) FROM metrics m LEFT JOIN reports r ON r.place = ?`, place)
 	return some, fromColumn(at), s.wrap("look for new sums", err)
 }
 
@@ -291,12 +308,12 @@ func (s *Store) Sums(ctx context.Context, place string) (out Sums, err error) {
 		err = eachRow(ctx, s.db, func(scan func(...any) error) error {
 			var p sums.Point
 			var total, acknowledged []byte
-			err := scan(&p.ID, &p.Series.Service, &p.Series.Instrument, &p.Series.Attributes, &total, &acknowledged)
+			err := scan(&out.Version, &p.ID, &p.Series.Service, &p.Series.Instrument, &p.Series.Attributes, &total, &acknowledged)
 			p.Total, _ = readCounts(total)
 			p.Acknowledged, _ = readCounts(acknowledged)
 			out.Points = append(out.Points, p)
 			return err
-		}, `SELECT s.id, s.service, s.instrument, s.attributes, s.counts, coalesce(a.counts, x'')
+		}, `SELECT (SELECT version FROM metrics), s.id, s.service, s.instrument, s.attributes, s.counts, coalesce(a.counts, x'')
 			FROM series s LEFT JOIN acknowledged a ON a.place = ? AND a.series = s.id ORDER BY s.service, s.instrument, s.attributes`, place)
 	}
 	return out, s.wrap("read the metrics' sums", err)
@@ -319,20 +336,37 @@ func (s *Sums) Form(now time.Time, delta bool) sums.Form {
 }
 
 // Acknowledge notes that the destination at a place has the totals of points, which were sent in a
-// form.
-func (s *Store) Acknowledge(ctx context.Context, place string, f sums.Form, points []sums.Point) error {
-	return s.write(ctx, "note which metrics were taken", func(tx *sql.Tx) error {
-		p := &prepared{on: tx}
-		_, err := p.ExecContext(ctx, `UPDATE metrics SET started = min(started, ?)`, column(otlp.UnixNano(f.Since)))
-		if err == nil {
-			_, err = p.ExecContext(ctx, `INSERT OR REPLACE INTO reports (place, at) VALUES (?, ?)`, place, column(otlp.UnixNano(f.At)))
+// form, and with them those of all series in a version, 0 if more are to be sent. What waits for the full text
+// is added in the same transaction: each takes as long as the disk needs.
+func (s *Store) Acknowledge(ctx context.Context, place string, f sums.Form, points []sums.Point, version int64) error {
+	var taken [][2]any
+	for i := range points {
+		if points[i].Grown() {
+			taken = append(taken, [2]any{points[i].ID, hex.EncodeToString(appendCounts(nil, points[i].Total))})
 		}
-		for i := range points {
-			if err == nil && points[i].Grown() {
-				_, err = p.ExecContext(ctx, `INSERT OR REPLACE INTO acknowledged (place, series, counts) VALUES (?, ?, ?)`,
-					place, points[i].ID, appendCounts(nil, points[i].Total))
-			}
+	}
+	note := func(tx *sql.Tx) (*prepared, error) {
+		p := &prepared{on: tx}
+		_, err := p.ExecContext(ctx, `INSERT INTO reports (place, at, version) VALUES (?, ?, ?)
+			ON CONFLICT DO UPDATE SET at = excluded.at, version = max(version, excluded.version)`, place, column(otlp.UnixNano(f.At)), version)
+		if err == nil && len(taken) > 0 {
+			_, err = p.ExecContext(ctx, `INSERT OR REPLACE INTO acknowledged SELECT ?, value ->> 0, unhex(value ->> 1) FROM json_each(?)`, place, rawjson.Encode(taken))
+		}
+		if err == nil {
+			_, err = p.ExecContext(ctx, `UPDATE metrics SET started = ?1 WHERE started > ?1`, column(otlp.UnixNano(f.Since)))
+		}
+		return p, err
+	}
+	const doing = "note which metrics were taken"
+	err := s.write(ctx, doing, func(tx *sql.Tx) error {
+		p, err := note(tx)
+		if begin := time.Now(); err == nil {
+			_, err = indexSome(ctx, p, func() bool { return time.Since(begin) > turn })
 		}
 		return err
 	})
+	if err != nil {
+		err = s.write(ctx, doing, func(tx *sql.Tx) error { _, err := note(tx); return err })
+	}
+	return err
 }

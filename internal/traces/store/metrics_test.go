@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	colmetricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
-	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/testkit/ramdir"
@@ -58,7 +59,11 @@ func newBackend(delta bool) *backend {
 var errStale = errors.New("not newer than what is there")
 
 // take takes a report as a backend does.
-func (b *backend) take(at time.Time, all []*metricspb.ResourceMetrics, lost bool) error {
+func (b *backend) take(at time.Time, request []byte, lost bool) error {
+	var sent colmetricspb.ExportMetricsServiceRequest
+	if err := proto.Unmarshal(request, &sent); err != nil {
+		return err
+	}
 	value := func(key string, v float64) error {
 		switch {
 		case b.delta:
@@ -85,7 +90,7 @@ func (b *backend) take(at time.Time, all []*metricspb.ResourceMetrics, lost bool
 	} else {
 		return errStale
 	}
-	for _, rm := range all {
+	for _, rm := range sent.ResourceMetrics {
 		for _, m := range rm.GetScopeMetrics()[0].GetMetrics() {
 			name := rm.GetResource().GetAttributes()[0].GetValue().GetStringValue() + " " + m.GetName()
 			for _, p := range m.GetSum().GetDataPoints() {
@@ -106,7 +111,7 @@ func (b *backend) take(at time.Time, all []*metricspb.ResourceMetrics, lost bool
 			}
 		}
 	}
-	if len(all) > 0 && !newest.Equal(at) {
+	if len(request) > 0 && !newest.Equal(at) {
 		errs = append(errs, fmt.Errorf("reported of %v, not %v", newest, at))
 	}
 	return errors.Join(errs...)
@@ -325,6 +330,10 @@ func (d *day) send(place string, certain bool) {
 	if err != nil {
 		d.Fatal(err)
 	}
+	grown := slices.ContainsFunc(got.Points, func(p sums.Point) bool { return p.Grown() })
+	if some, _, err := s.Unreported(d.Context(), place); err != nil || some != grown {
+		d.Fatalf("something is to be reported: %t, %v, want %t", some, err, grown)
+	}
 	fate := "taken"
 	if !certain {
 		fate = d.pick("taken", "taken", "down", "lost", "killed")
@@ -340,7 +349,7 @@ func (d *day) send(place string, certain bool) {
 		d.Fatal(err)
 	}
 	if fate == "taken" {
-		if err := s.Acknowledge(d.Context(), place, f, points); err != nil {
+		if err := s.Acknowledge(d.Context(), place, f, points, got.Version); err != nil {
 			d.Fatal(err)
 		}
 	}
@@ -528,7 +537,7 @@ func TestASeriesTakesHalfAKilobyte(t *testing.T) {
 		}
 		got, err := s.Sums(t.Context(), "https://backend.example/v1/metrics")
 		if err == nil {
-			err = s.Acknowledge(t.Context(), "https://backend.example/v1/metrics", got.Form(t0, false), got.Points)
+			err = s.Acknowledge(t.Context(), "https://backend.example/v1/metrics", got.Form(t0, false), got.Points, got.Version)
 		}
 		each := int(size()-empty) / series
 		t.Logf("%d series: %d bytes each beyond %d", series, each, empty)

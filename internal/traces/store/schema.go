@@ -50,6 +50,8 @@ type header struct {
 	application int64
 	version     int
 	tables      int
+	// sums reports that the store has counted for metrics.
+	sums bool
 }
 
 // readHeader needs a transaction: between two separate statements another
@@ -63,7 +65,7 @@ func readHeader(ctx context.Context, tx *sql.Tx) (header, error) {
 	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&h.version); err != nil {
 		return h, err
 	}
-	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&h.tables)
+	err := tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'metrics') > 0 FROM sqlite_schema`).Scan(&h.tables, &h.sums)
 	return h, err
 }
 

@@ -38,7 +38,9 @@ type Store struct {
 	path string
 	// counts reports that uploads count what they store, repository that they do so by the repository.
 	counts, repository atomic.Bool
-	db                 *sql.DB
+	// hadSums reports that the store has counted before it was opened.
+	hadSums bool
+	db      *sql.DB
 	// queries are statements that thousands of sessions need.
 	queries prepared
 }
@@ -213,6 +215,7 @@ func (s *Store) prepare(ctx context.Context) error {
 		return s.wrap("set journal mode", err)
 	}
 	if !h.fresh() {
+		s.hadSums = h.sums
 		return nil
 	}
 	return s.create(ctx)

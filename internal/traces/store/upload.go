@@ -130,6 +130,8 @@ type uploading struct {
 	series map[sums.Series]*storedSeries
 	// shrunk counts the traces that say less than they did.
 	shrunk int
+	// removed has for a session whether traces of it were removed, 0 or 1.
+	removed map[string]int64
 }
 
 // openTrace is a trace of an upload.
@@ -153,7 +155,7 @@ type openTrace struct {
 // end, because the driver starts a goroutine for each statement whose context can.
 func (s *Store) upsert(until context.Context, tx *prepared, rows []row) (err error) {
 	ctx, now := context.WithoutCancel(until), s.now()
-	u := &uploading{tx: tx, traces: make(map[string][]*openTrace), origins: make(map[string]int64), series: make(map[sums.Series]*storedSeries)}
+	u := &uploading{tx: tx, traces: make(map[string][]*openTrace), origins: make(map[string]int64), removed: make(map[string]int64), series: make(map[sums.Series]*storedSeries)}
 	if err := u.open(ctx, rows); err != nil {
 		return fmt.Errorf("find traces: %w", err)
 	}
@@ -192,7 +194,7 @@ func (s *Store) upsert(until context.Context, tx *prepared, rows []row) (err err
 			return fmt.Errorf("count trace %d: %w", t.id, err)
 		}
 	}
-	return u.writeSeries(ctx, now)
+	return u.writeSeries(ctx)
 }
 
 // open finds the traces of rows that are stored.

@@ -1,11 +1,12 @@
 package sums
 
 import (
+	"math"
+	"strings"
 	"time"
 
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
-	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/otelmap/instruments"
@@ -31,58 +32,54 @@ func (p *Point) Grown() bool {
 
 // Form is how points are sent.
 type Form struct {
-	// Instance identifies the store, Resource are further attributes besides the service's name.
+	// Instance identifies the store, Resource are further attributes besides the service's name, keys
+	// and values in turn.
 	Instance string
-	Resource []*commonpb.KeyValue
+	Resource []string
 	// Delta sends what is not acknowledged, and leaves out what has not grown. Otherwise the totals are sent.
 	Delta bool
 	// Since and At begin and end the time in which it was added.
 	Since, At time.Time
 }
 
-// Encode returns points as OTLP has them, a message for each service. They are in the order of
-// the services and the instruments.
-func (f *Form) Encode(points []Point) (out []*metricspb.ResourceMetrics) {
-	var metrics *metricspb.ScopeMetrics
-	for i := range points {
-		p := &points[i]
-		if i == 0 || p.Series.Service != points[i-1].Series.Service {
-			metrics = &metricspb.ScopeMetrics{Scope: &commonpb.InstrumentationScope{Name: "github.com/hookspan/hookspan"}}
-			out = append(out, &metricspb.ResourceMetrics{
-				Resource: &resourcepb.Resource{Attributes: append([]*commonpb.KeyValue{
-					otlp.String(instruments.Service, p.Series.Service), otlp.String(instruments.Instance, f.Instance),
-				}, f.Resource...)},
-				ScopeMetrics: []*metricspb.ScopeMetrics{metrics},
-			})
+// Encode returns points as a request of OTLP in protobuf, with a message for each service. They are in
+// the order of the services and the instruments. It writes the wire format itself: the library first
+// reads the description of each type, which takes a delivery longer than all else of a report.
+func (f *Form) Encode(points []Point) (request []byte) {
+	for len(points) > 0 {
+		service := points[0].Series.Service
+		scope := text(nil, 1, text(nil, 1, "github.com/hookspan/hookspan"))
+		for len(points) > 0 && points[0].Series.Service == service {
+			i := instruments.Named(points[0].Series.Instrument)
+			var data []byte
+			for len(points) > 0 && points[0].Series.Service == service && points[0].Series.Instrument == i.Name {
+				data = text(data, 1, f.point(i, &points[0]))
+				points = points[1:]
+			}
+			scope = text(scope, 2, f.metric(i, data))
 		}
-		n := len(metrics.Metrics)
-		if n == 0 || metrics.Metrics[n-1].Name != p.Series.Instrument {
-			metrics.Metrics = append(metrics.Metrics, f.metric(instruments.Named(p.Series.Instrument)))
-			n++
-		}
-		f.add(metrics.Metrics[n-1], p)
+		resource := attributes(nil, 1, append([]string{instruments.Service, service, instruments.Instance, f.Instance}, f.Resource...))
+		request = text(request, 1, text(text(nil, 1, resource), 2, scope))
 	}
-	return out
+	return request
 }
 
-// metric returns a metric without points.
-func (f *Form) metric(i *instruments.Instrument) *metricspb.Metric {
-	m := &metricspb.Metric{Name: i.Name, Description: i.Description, Unit: i.Unit}
+// metric encodes an instrument with its points.
+func (f *Form) metric(i *instruments.Instrument, data []byte) []byte {
 	temporality := metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
 	if f.Delta {
 		temporality = metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
 	}
+	m := text(text(text(nil, 1, i.Name), 2, i.Description), 3, i.Unit)
+	data = varint(data, 2, uint64(temporality)) //nolint:gosec // Not negative.
 	if i.Bounds != nil {
-		m.Data = &metricspb.Metric_Histogram{Histogram: &metricspb.Histogram{AggregationTemporality: temporality}}
-		return m
+		return text(m, 9, data)
 	}
-	m.Data = &metricspb.Metric_Sum{Sum: &metricspb.Sum{AggregationTemporality: temporality, IsMonotonic: true}}
-	return m
+	return text(m, 7, varint(data, 3, 1)) // monotonic
 }
 
-// add adds a point to its metric.
-func (f *Form) add(m *metricspb.Metric, p *Point) {
-	i := instruments.Named(p.Series.Instrument)
+// point encodes a point of an instrument.
+func (f *Form) point(i *instruments.Instrument, p *Point) []byte {
 	n := make([]int64, max(1, len(p.Total)))
 	for at := range p.Total {
 		n[at] = p.Total[at]
@@ -90,37 +87,51 @@ func (f *Form) add(m *metricspb.Metric, p *Point) {
 			n[at] -= At(p.Acknowledged, at)
 		}
 	}
-	var attributes []*commonpb.KeyValue
-	pairs := p.Series.pairs()
-	for k := 0; k+1 < len(pairs); k += 2 {
-		attributes = append(attributes, otlp.String(pairs[k], pairs[k+1]))
-	}
-	since, now, sum := otlp.UnixNano(f.Since), otlp.UnixNano(f.At), float64(n[0])/scale(i)
+	b := fixed(fixed(make([]byte, 0, 1<<10), 2, otlp.UnixNano(f.Since)), 3, otlp.UnixNano(f.At))
+	sum := math.Float64bits(float64(n[0]) / scale(i))
 	if i.Bounds == nil {
-		s := m.GetSum()
-		s.DataPoints = append(s.DataPoints, &metricspb.NumberDataPoint{
-			Attributes: attributes, StartTimeUnixNano: since, TimeUnixNano: now, Value: &metricspb.NumberDataPoint_AsDouble{AsDouble: sum},
-		})
-		return
+		return attributes(fixed(b, 4, sum), 7, p.Series.pairs())
 	}
-	buckets := make([]uint64, len(i.Bounds)+1)
-	for at := range buckets {
-		buckets[at] = uint64(At(n, 1+at)) //nolint:gosec // Not negative.
+	buckets, bounds := make([]byte, 0, 8*(len(i.Bounds)+1)), make([]byte, 0, 8*len(i.Bounds))
+	for at := range len(i.Bounds) + 1 {
+		buckets = protowire.AppendFixed64(buckets, uint64(At(n, 1+at))) //nolint:gosec // Not negative.
 	}
-	h := m.GetHistogram()
-	h.DataPoints = append(h.DataPoints, &metricspb.HistogramDataPoint{
-		Attributes: attributes, StartTimeUnixNano: since, TimeUnixNano: now, Sum: &sum,
-		Count: uint64(Observations(n)), BucketCounts: buckets, ExplicitBounds: i.Bounds, //nolint:gosec // Not negative.
-	})
+	for _, bound := range i.Bounds {
+		bounds = protowire.AppendFixed64(bounds, math.Float64bits(bound))
+	}
+	b = fixed(fixed(b, 4, uint64(Observations(n))), 5, sum) //nolint:gosec // Not negative.
+	return attributes(text(text(b, 6, buckets), 7, bounds), 9, p.Series.pairs())
 }
 
-// Test returns a metric that tries an endpoint: the gauge hookspan.test, which is 1.
-func Test(at time.Time) []*metricspb.ResourceMetrics {
-	point := &metricspb.NumberDataPoint{TimeUnixNano: otlp.UnixNano(at), Value: &metricspb.NumberDataPoint_AsInt{AsInt: 1}}
-	return []*metricspb.ResourceMetrics{{
-		Resource: &resourcepb.Resource{Attributes: []*commonpb.KeyValue{otlp.String(instruments.Service, "hookspan")}},
-		ScopeMetrics: []*metricspb.ScopeMetrics{{Metrics: []*metricspb.Metric{{
-			Name: instruments.Test, Description: "A test of the endpoint", Data: &metricspb.Metric_Gauge{Gauge: &metricspb.Gauge{DataPoints: []*metricspb.NumberDataPoint{point}}},
-		}}}},
-	}}
+// Test returns a request with a metric that tries an endpoint: the gauge hookspan.test, which is 1.
+func Test(at time.Time) []byte {
+	gauge := text(nil, 1, fixed(fixed(nil, 3, otlp.UnixNano(at)), 6, 1))
+	metric := text(text(text(nil, 1, instruments.Test), 2, "A test of the endpoint"), 5, gauge)
+	resource := attributes(nil, 1, []string{instruments.Service, "hookspan"})
+	return text(nil, 1, text(text(nil, 1, resource), 2, text(nil, 2, metric)))
+}
+
+// attributes appends keys and values, each pair as a field.
+func attributes(b []byte, field protowire.Number, pairs []string) []byte {
+	for k := 0; k+1 < len(pairs); k += 2 {
+		value := text(nil, 1, strings.ToValidUTF8(pairs[k+1], ""))
+		b = text(b, field, text(text(nil, 1, strings.ToValidUTF8(pairs[k], "")), 2, value))
+	}
+	return b
+}
+
+// text appends a field of a text, of an encoded message or of packed numbers.
+func text[T string | []byte](b []byte, field protowire.Number, value T) []byte {
+	b = protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(len(value)))
+	return append(b, value...)
+}
+
+// fixed appends a field of 64 bits.
+func fixed(b []byte, field protowire.Number, value uint64) []byte {
+	return protowire.AppendFixed64(protowire.AppendTag(b, field, protowire.Fixed64Type), value)
+}
+
+// varint appends a field of a number of any size.
+func varint(b []byte, field protowire.Number, value uint64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), value)
 }
