@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hookspan/hookspan/internal/loopback"
+	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
 
@@ -41,6 +42,10 @@ func TestAnAnswerOfAnEarlierStateSaysSo(t *testing.T) {
 		k.tool(run, "mcp__db__query", `{}`, "1", float64(id)+1, float64(id)+2)
 		k.chat(run, "m1", float64(id)+2, float64(id)+3, 10, 10, 1)
 		if err := s.UploadTraces(t.Context(), messagesOf(k)); err != nil {
+			t.Fatal(err)
+		}
+		// The first reader of a task stores what its calls are, which is a change of the store.
+		if err := s.EachWork(t.Context(), store.Filter{}, nil, func(*store.Work) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range []string{path, path + "-wal"} { // long enough ago
