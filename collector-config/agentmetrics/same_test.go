@@ -93,7 +93,11 @@ func TestTheMachineCountsAsTheCollector(t *testing.T) {
 		return slices.Compare([]string{x.Series.Service, x.Series.Instrument}, []string{y.Series.Service, y.Series.Instrument})
 	})
 	form := sums.Form{Since: time.Unix(1, 0), At: time.Unix(2, 0)}
-	got, want := seriesOf(form.Encode(points)), seriesOf(theirs.ResourceMetrics)
+	var ours metricspb.MetricsData // which has the form of a request
+	if err := proto.Unmarshal(form.Encode(points), &ours); err != nil {
+		t.Fatal(err)
+	}
+	got, want := seriesOf(ours.ResourceMetrics), seriesOf(theirs.ResourceMetrics)
 	if len(want) < 100 {
 		t.Fatalf("only %d series", len(want))
 	}
