@@ -22,13 +22,7 @@ import (
 
 func TestMain(m *testing.M) { rig.Main(m) }
 
-// bash is a call of the shell. A command that reports that it runs waits until the agent has
-// published its call: on a busy machine one that is killed at once has neither published nor
-// stored it.
 func bash(command string) llm.Call {
-	if report, _, marks := strings.Cut(command, " > "+rig.WordMark); marks {
-		command = "until grep -qF '" + report + "' " + rig.WordRecords + "/bus.ndjson; do sleep 0.1; done; " + command
-	}
 	return llm.Call{Name: "bash", Args: map[string]any{"command": command, "description": "does it"}}
 }
 
