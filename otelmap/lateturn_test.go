@@ -93,8 +93,8 @@ func lateTurns() (events []hook.Event, waits []bool, files *hook.Transcript, wan
 	return events, waits, files, want
 }
 
-// told are a session's runs: turn, prompt, outcome and calls.
-func told(t *testing.T, b *Builder, files *hook.Transcript) (said string) {
+// describeRuns returns a line for each run of a session: its turn, prompt, outcome and calls.
+func describeRuns(t *testing.T, b *Builder, files *hook.Transcript) (said string) {
 	t.Helper()
 	for _, r := range b.Runs(ev(100, 0).Time) {
 		var calls []string
@@ -151,7 +151,7 @@ func TestLateHooksOfTurns(t *testing.T) {
 	}
 	check := func(what string, place func(i int) int) {
 		t.Helper()
-		if got := told(t, stored(order(place), files), files); got != want && !t.Failed() {
+		if got := describeRuns(t, stored(order(place), files), files); got != want && !t.Failed() {
 			t.Errorf("%s:\n%swant\n%s", what, got, want)
 		}
 	}

@@ -253,7 +253,8 @@ func (p *reading) changes(
 		i := slices.IndexFunc(before, func(o *otelmap.Run) bool { return o.ID == r.ID })
 		trace, root := now.builder.Root(r)
 		// The run was delivered as ended, and a late event has made it continue: the event is sent
-		// with the run. Events behind its end begin a part of their own, unless all is read.
+		// with the run. An event after the run's end belongs to the next part of the turn, unless
+		// the whole log is read.
 		continues := !r.Ended && (all || slices.Contains(of.late, r.Last))
 		if i < 0 || !r.Ended && !continues || !wanted(r) || p.forgotten[root] {
 			continue

@@ -86,7 +86,7 @@ func scenarios() map[string]scenario.Case {
 			Steps:  []rig.Step{pi("run it")}, Exits: []int{0},
 			Traces: []scenario.Trace{{Requests: 3, Outcome: otelmap.OutcomeCompleted, Tools: []scenario.Tool{ok("following")}}},
 		},
-		"an extension goes on": {
+		"an extension starts another prompt after the answer": {
 			Script: llm.Script{Main: []llm.Turn{turn("Unfinished."), turn("Undone."), turn("Finished.")}},
 			Steps:  []rig.Step{pi("do it all")}, Exits: []int{0},
 			Traces: []scenario.Trace{
