@@ -34,6 +34,8 @@ type Builder struct {
 	// agent's files say about their ends.
 	background map[*item]*hook.Background
 	agentEnds  map[string]hook.Subagent
+	// logged is when the first copy in the log of an event that has copies was stored, by its offset.
+	logged map[int64]instant
 	// partial reports that reading began in the middle of the log.
 	partial bool
 	// maxStored and epoch follow the clock in the order of the log.
@@ -89,6 +91,7 @@ func NewBuilder(host, session string, o Options, c Carry) *Builder {
 		host: host, session: session, opts: o.withDefaults(host), carry: c, maxStored: c.Stored,
 		seed: maphash.MakeSeed(), seen: make(map[identity]*item), hooks: make(map[uint64][]*hook.Event),
 		facts: make(map[facts]*facts), names: make(map[string]string), background: make(map[*item]*hook.Background),
+		logged: make(map[int64]instant),
 	}
 }
 
@@ -165,6 +168,9 @@ func (b *Builder) Add(e hook.Event) {
 		b.seen[id] = b.keep(e)
 	default:
 		first.last = max(first.last, e.Offset)
+		if _, known := b.logged[first.Offset]; !known {
+			b.logged[first.Offset] = first.stored
+		}
 		if id.time != 0 {
 			first.stored = max(instantOf(e.StoredAt), first.stored)
 		} else if e.StoredAt.Before(first.StoredAt()) {
@@ -225,11 +231,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 		if r.terminal == nil && idle && r.Outcome == "" {
 			r.Outcome, r.silent = b.silence(), true
 		}
-		r.Repeated = slices.Contains(b.before(r.whole).Recent, r.ID.String())
-		if r.Repeated && r.later && slices.ContainsFunc(r.items, func(it *item) bool { return it.Tool != nil }) {
-			// The prompt is no copy: its hook was slower than that of an end.
-			r.ID, r.Repeated = continuedRunID(b.host, b.session, r.from), false
-		}
+		b.identifyRun(r)
 		r.Ended = (r.terminal != nil || r.superseded()) && !r.working() || idle
 		before = r.after(&b.opts)
 	}

@@ -2,6 +2,7 @@ package otelmap
 
 import (
 	"encoding/hex"
+	"slices"
 	"strconv"
 
 	"go.opentelemetry.io/otel/trace"
@@ -21,27 +22,9 @@ func (id RunID) String() string { return hex.EncodeToString(id[:]) }
 // Root returns the id of the run's root span as 16 hex digits.
 func (id RunID) Root() string { return id.spanID("root", "").String() }
 
-// runID derives the id of a run from its first event.
-func runID(host, session string, first *item) RunID {
-	if first.Turn != "" {
-		return turnRunID(host, session, first.Turn)
-	}
-	subagent := ""
-	if first.ParentAgent != "" {
-		subagent = first.Agent
-	}
-	return spanid.Run(host, session, first.Kind, first.Name, first.Time(), first.StoredAt(), subagent)
-}
-
 // turnRunID derives the id of a turn's run from the host's own id of the turn.
 func turnRunID(host, session, turn string) RunID {
 	return RunID(spanid.Digest("turn", host, session, turn))
-}
-
-// continuedRunID derives the id of a later part of a turn that was split. Only
-// the time its first event was stored distinguishes the parts.
-func continuedRunID(host, session string, first *item) RunID {
-	return RunID(spanid.Digest("turn", host, session, first.Turn, strconv.FormatInt(first.StoredAt().UnixNano(), 10)))
 }
 
 func (id RunID) spanID(kind, key string) trace.SpanID { return spanid.Span(id, kind, key) }
@@ -64,4 +47,33 @@ func parseTraceparent(s string) (sc trace.SpanContext, ok bool) {
 	return trace.NewSpanContext(trace.SpanContextConfig{
 		TraceID: tid, SpanID: sid, TraceFlags: trace.FlagsSampled, Remote: true,
 	}), true
+}
+
+// identifyRun gives a run its id. Without a turn, and in a later part of one, that is of the run's
+// first event in the log: what is stored later, also when the run was delivered, may have an earlier
+// time.
+func (b *Builder) identifyRun(r *Run) {
+	stored := r.first.stored
+	if at, copied := b.logged[r.first.Offset]; copied {
+		stored = at
+	}
+	continued := RunID(spanid.Digest("turn", b.host, b.session, r.turn, strconv.FormatInt(int64(stored), 10)))
+	switch {
+	case r.turn == "":
+		subagent := ""
+		if r.first.ParentAgent != "" {
+			subagent = r.first.Agent
+		}
+		r.whole = spanid.Run(b.host, b.session, r.first.Kind, r.first.Name, r.first.Time(), stored.Time(), subagent)
+		r.ID = r.whole
+	case r.continued:
+		r.ID = continued
+	default:
+		r.ID = r.whole
+	}
+	r.Repeated = slices.Contains(b.before(r.whole).Recent, r.ID.String())
+	if r.Repeated && r.later && slices.ContainsFunc(r.items, func(it *item) bool { return it.Tool != nil }) {
+		// The prompt is no copy: its hook was slower than that of an end.
+		r.ID, r.Repeated = continued, false
+	}
 }

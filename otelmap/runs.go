@@ -37,6 +37,7 @@ type Run struct {
 	terminal *item
 	late     []*item // events after the terminal that change nothing
 	from     *item   // the opening event
+	first    *item   // the first one in the log
 	next     *Run    // the run after this one
 	before   *Run    // the run before this one
 	part     *Run    // the next part of this run's turn
@@ -50,9 +51,10 @@ type Run struct {
 	// whole is the ID of the first part of the run's turn.
 	whole RunID
 	// later reports that an earlier part of the turn is a separate run, and resumes is that
-	// one's end if it is before the place where reading began.
-	later   bool
-	resumes time.Time
+	// one's end if it is before the place where reading began. continued reports that the run is
+	// no copy of that one's prompt.
+	later, continued bool
+	resumes          time.Time
 	// stopped is an end after which the turn continued.
 	stopped *item
 	// failing is the failure of a request after which nothing came yet: the end, if
@@ -230,6 +232,13 @@ func (r *Run) StoppedAt() time.Time {
 		return r.EndedAt
 	}
 	return r.terminal.StoredAt()
+}
+
+// logged notes one of the run's events.
+func (r *Run) logged(it *item) {
+	if r.first == nil || it.Offset < r.first.Offset {
+		r.first = it
+	}
 }
 
 // touch makes the run include an event's place in the log.

@@ -34,10 +34,10 @@ type segmenter struct {
 }
 
 // missed notes an event of a run before the place where reading began. Only one of a
-// call or of a subagent may change that run's spans, or the end of a run that the agent's
-// files had ended; Cline reports a cancellation after each end.
+// call or of a subagent may change that run's spans, or another end of it; where runs are tasks,
+// a cancellation comes after each end.
 func (s *segmenter) missed(it *item) {
-	if it.Tool != nil || it.ParentAgent != "" || it.Kind == hook.KindRunComplete || it.Kind == hook.KindRunError {
+	if it.Tool != nil || it.ParentAgent != "" || it.Kind == hook.KindRunComplete || it.Kind == hook.KindRunError || it.Kind == hook.KindRunCancel && s.b.turns() {
 		m := Missed{Offset: it.Offset}
 		if it.ParentAgent != "" {
 			m.Keys = append(m.Keys, AgentKey(s.b.host, s.b.session, it.Agent))
@@ -60,11 +60,11 @@ func (s *segmenter) last() *Run {
 // continues in a separate run.
 func (s *segmenter) begin(it *item) *Run {
 	r := &Run{
-		ID: runID(s.b.host, s.b.session, it), turn: it.Turn,
+		turn: it.Turn,
 		from: it, newest: it.at(), First: it.Offset, model: s.carry.Model, source: s.carry.Source,
 	}
-	r.whole = r.ID
 	if it.Turn != "" {
+		r.whole = turnRunID(s.b.host, s.b.session, it.Turn)
 		before := s.turnRuns[it.Turn]
 		if r.earlier = before; before != nil {
 			before.part = r
@@ -72,9 +72,8 @@ func (s *segmenter) begin(it *item) *Run {
 			r.resumes = s.b.before(r.whole).Ends[r.whole.String()]
 		}
 		repeated := before == nil && it.Kind == hook.KindPrompt && it.StoredAt().Sub(s.carry.Stored) <= repeatWithin
-		if r.later = before != nil || s.known(it); r.later && !repeated {
-			r.ID = continuedRunID(s.b.host, s.b.session, it)
-		}
+		r.later = before != nil || s.known(it)
+		r.continued = r.later && !repeated
 		s.turnRuns[it.Turn] = r
 	}
 	if last := s.last(); last != nil {
@@ -110,7 +109,9 @@ func (s *segmenter) terminate(r *Run, it *item) {
 		r.failing = nil
 	}
 	r.retried()
-	r.terminal = it
+	if r.terminal = it; it.Kind != hook.KindSessionEnd { // that may end several runs
+		r.logged(it)
+	}
 	outcome := outcomes[it.Kind]
 	if s.b.turns() && it.Kind == hook.KindRunCancel {
 		outcome = OutcomeInterrupted // a turn is not taken back, unlike a task
@@ -292,6 +293,7 @@ func (s *segmenter) inCarry(it *item, list func(*Carry) []string) bool {
 // attach adds an event of the lead agent.
 func (r *Run) attach(it *item) {
 	r.items = append(r.items, it)
+	r.logged(it)
 	r.newest = max(r.newest, it.at())
 	if !r.context.IsValid() {
 		r.context, _ = parseTraceparent(it.TraceParent)
@@ -326,6 +328,7 @@ func (r *Run) attachAgent(it *item, again bool) *agent {
 	r.touch(it)
 	r.newest = max(r.newest, it.at())
 	a.items = append(a.items, it)
+	r.logged(it)
 	switch {
 	case it.Kind == hook.KindRequestError, it.Kind.Terminal() && (a.ended == nil || again):
 		a.ended = it

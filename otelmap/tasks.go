@@ -24,7 +24,9 @@ func (s *segmenter) addTaskEvent(it *item) {
 	}
 	s.closeIdle(it.At())
 	if s.open == nil && s.belongsBefore(it) {
-		s.missed(it)
+		if !it.Kind.Terminal() { // an end before the one that the run was delivered with changes nothing
+			s.missed(it)
+		}
 		return
 	}
 	switch {

@@ -90,8 +90,7 @@ func (s *segmenter) named(it *item) bool {
 		case it.Kind == hook.KindAside && from.Kind == hook.KindPrompt && from.Prompt == it.Prompt,
 			it.Kind == hook.KindPrompt && from.Kind != hook.KindPrompt && s.runs[i] == s.last():
 			r = s.runs[i]
-			r.turn, r.ID = it.Turn, turnRunID(s.b.host, s.b.session, it.Turn)
-			r.whole, s.turnRuns[it.Turn] = r.ID, r
+			r.turn, r.whole, s.turnRuns[it.Turn] = it.Turn, turnRunID(s.b.host, s.b.session, it.Turn), r
 		}
 	}
 	if r != nil {
@@ -383,7 +382,7 @@ func (s *segmenter) note(it *item) {
 func (s *segmenter) endTurn(it *item) {
 	r := s.runOf(it)
 	if r == nil {
-		if it.keyed && s.delivered(it) {
+		if recent := s.b.carry.Recent; it.keyed && s.delivered(it) || it.Turn == "" && len(recent) > 0 && !slices.Contains(s.b.carry.Silent, recent[len(recent)-1]) {
 			s.missed(it) // it may also be a copy of the end that was delivered
 			return
 		}

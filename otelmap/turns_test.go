@@ -1006,7 +1006,7 @@ func TestEveryHistoryOfTurnsGivesWholeTraces(t *testing.T) {
 			return
 		}
 		other := buildTurns(Carry{}, logged(perm...))
-		if diff := cmp.Diff(all(b, far), all(other, far)); diff != "" {
+		if diff := diffButIDs(b, other, far); diff != "" {
 			rt.Errorf("another order of the log gives other spans:\n%s", diff)
 		}
 	})

@@ -172,6 +172,25 @@ func (x *index) all(id string) (lines []*indexLine, err error) {
 	return lines, err
 }
 
+// newest returns the place of the newest line with an id, zero if there is none or it cannot be read.
+func (x *index) newest(id string) int64 {
+	at, _, _ := x.find(id)
+	return at
+}
+
+// runBefore returns the id of the run before those of lines, the oldest first; "" if there is none.
+func (x *index) runBefore(lines []*indexLine) string {
+	i := slices.IndexFunc(lines, func(l *indexLine) bool { return l.Before != nil })
+	if i < 0 || lines[i].Last == 0 {
+		return ""
+	}
+	l, err := x.line(lines[i].Last)
+	if err != nil || l.ID == lines[i].ID {
+		return ""
+	}
+	return l.ID
+}
+
 // add adds a line, which write stores.
 func (x *index) add(l *indexLine) (err error) {
 	if x.size+int64(len(x.added)) == 0 {

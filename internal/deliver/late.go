@@ -123,11 +123,19 @@ func (p *reading) reread(ctx context.Context, s *spool.Session, of part, to int6
 }
 
 // continues reports that a record behind a run is of a later part of its turn. Remarks are the run's.
+// What names no turn is, too, unless a turn begins with it or the session ends.
 func (p *reading) continues(rec *spool.Record, of part) bool {
 	events, _ := p.src.Decode(rec) // else it is of no run
 	return !slices.Contains(of.late, rec.Offset) && slices.ContainsFunc(events, func(e hook.Event) bool {
-		remark := e.Kind == hook.KindNotification || e.Kind == hook.KindNote || e.Kind == hook.KindCompact
-		return !remark && e.Turn != "" && otelmap.TurnKey(p.host, p.session, e.Turn).String() == of.turn
+		switch e.Kind {
+		case hook.KindNotification, hook.KindNote, hook.KindCompact:
+			return false
+		case hook.KindToolStart, hook.KindToolEnd, hook.KindRunComplete, hook.KindRunError, hook.KindRunCancel, hook.KindRequestError:
+			if e.Turn == "" && e.ParentAgent == "" {
+				return true
+			}
+		}
+		return e.Turn != "" && otelmap.TurnKey(p.host, p.session, e.Turn).String() == of.turn
 	})
 }
 
@@ -139,7 +147,7 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	mark := max(p.st.Read, p.st.Offset)
 	x := p.st.index(s)
 	defer x.close()
-	err := p.sortLate(x, mark)
+	guessed, err := p.sortLate(x, mark)
 	if err != nil && !errors.Is(err, errIndex) {
 		return err
 	}
@@ -147,7 +155,10 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	if p.lateDone || len(p.missed) > 0 {
 		p.locate(ctx, s, nil, p.unsure(ctx))
 	}
-	for _, id := range slices.Sorted(maps.Keys(p.missed)) {
+	for ids := slices.Collect(maps.Keys(p.missed)); len(ids) > 0; {
+		// The newest first: what is of none of its parts is of the run before.
+		id := slices.MaxFunc(ids, func(a, b string) int { return cmp.Compare(x.newest(a), x.newest(b)) })
+		ids = slices.DeleteFunc(ids, func(o string) bool { return o == id })
 		lines, err := x.all(id)
 		var parts []part
 		var late []int64
@@ -160,6 +171,16 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 			if len(late) > 0 && err == nil {
 				late, err = p.addLate(ctx, s, nil, of.with(late), mark, func(r *otelmap.Run) bool { return r.ID.String() == of.run })
 			}
+		}
+		earlier := func(at int64) bool { return slices.Contains(late, at) && slices.Contains(guessed, at) }
+		if before := x.runBefore(lines); err == nil && before != "" && slices.ContainsFunc(p.missed[id], earlier) {
+			for _, at := range p.missed[id] {
+				if earlier(at) {
+					p.missed[before] = append(p.missed[before], at)
+				}
+			}
+			p.missed[id] = slices.DeleteFunc(p.missed[id], earlier)
+			ids = append(slices.DeleteFunc(ids, func(o string) bool { return o == before }), before)
 		}
 		if err != nil && !errors.Is(err, errIndex) {
 			return err
@@ -177,8 +198,9 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 	return nil
 }
 
-// sortLate finds the runs of the new events of runs before the position.
-func (p *reading) sortLate(x *index, mark int64) error {
+// sortLate finds the runs of the new events of runs before the position. guessed are the events that do not
+// say of which run they are.
+func (p *reading) sortLate(x *index, mark int64) (guessed []int64, err error) {
 	p.missed = make(map[string][]int64)
 	for _, m := range p.builder.Late() {
 		if m.Offset < mark {
@@ -186,31 +208,31 @@ func (p *reading) sortLate(x *index, mark int64) error {
 		}
 		id := ""
 		if recent := p.st.Carry.Recent; len(m.Keys) == 0 && len(recent) > 0 {
-			id = recent[len(recent)-1]
+			id, guessed = recent[len(recent)-1], append(guessed, m.Offset)
 		}
 		for _, key := range m.Keys {
 			at, _, err := x.find(key.String())
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if at == 0 {
 				continue
 			}
 			if l, err := x.line(at); err != nil {
-				return err
+				return nil, err
 			} else if id = l.Of; id == "" {
 				id = l.ID
 			}
 			break
 		}
 		if x.top == 0 && id == "" {
-			return errIndex
+			return nil, errIndex
 		}
 		if id != "" {
 			p.missed[id] = append(p.missed[id], m.Offset)
 		}
 	}
-	return nil
+	return guessed, nil
 }
 
 // addLate adds to the runs to send what events from an offset on change in those that are
