@@ -175,12 +175,12 @@ sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneD
 release: ## dist/: the packages for every system, of VERSION=1.2.3 or a snapshot; publishes nothing
 	$(if $(filter-out file,$(origin VERSION)),GORELEASER_CURRENT_TAG=v$(VERSION:v%=%)) \
 	  GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/hookspan/hookspan \
-	  $(RELEASER) release --snapshot --clean --parallelism 1 $(RELEASE)
+	  $(RELEASER) release --snapshot --clean --parallelism 1 --timeout $(RELEASETIME) $(RELEASE)
 
 publish: ## the same for the tag that is checked out, and publishes it; run by the release workflow
 	@mkdir -p .cache
 	packaging/notes.sh "$$(git describe --tags --exact-match)" >.cache/notes.md
-	$(RELEASER) release --clean --parallelism 1 --release-notes .cache/notes.md
+	$(RELEASER) release --clean --parallelism 1 --timeout $(RELEASETIME) --release-notes .cache/notes.md
 
 bench: ## costs of hook calls and deliveries, beside the minimum, into dist/results; BENCH=-publish also writes docs/
 	$(GO) -C tests/bench run . $(BENCH)
@@ -211,6 +211,7 @@ fuzz: ## each fuzz target for FUZZTIME
 # The tools and what they need are pinned in a go.mod of their own. The first
 # run builds them, which takes minutes; after that they are cached.
 TOOL = $(GO) tool -modfile=internal/tools/go.mod
+RELEASETIME = 150m
 RELEASER = $(GO) tool -modfile=internal/tools/release/go.mod goreleaser
 
 fmt: ## the formatting that lint asks for
