@@ -161,7 +161,7 @@ func errnoInSituation(t *testing.T, r *proof.Result, a *host, s *situation) {
 	if err := lab.EndDeliveries(w.Home); err != nil {
 		t.Fatal(err)
 	}
-	if _, inMaking := strays(t, w); inMaking > 0 && !s.ends {
+	if _, inMaking := strays(t, w); inMaking > 0 && !s.delivers {
 		r.Break("%s: hooks left %d files in the making", s.name, inMaking)
 	}
 	if _, damage := stored(t, w); damage > 0 {
