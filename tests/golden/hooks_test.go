@@ -68,7 +68,7 @@ func TestHooksOfTheUsersOnlyAddToATrace(t *testing.T) {
 					found += hooks
 					got = append(got, encodeSpans(t, run)...)
 				}
-				if diff := gocmp.Diff(string(want), string(got)); diff != "" {
+				if diff := gocmp.Diff(numbered(want), numbered(got)); diff != "" {
 					t.Fatalf("round %d: spans differ (-without +with hooks):\n%s", round, diff)
 				}
 				if found == 0 || found > len(events) {
