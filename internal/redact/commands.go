@@ -206,7 +206,7 @@ func (t *text) afterFlag(c *command, words []argument, n int) (span, bool) {
 	v := t.s[w.lo:w.hi]
 	for _, f := range c.flags {
 		if w.flag != "" {
-			if w.flag == f {
+			if w.flag == f || w.flag == f+"=" {
 				return t.part(w, c.sign)
 			}
 			continue
@@ -315,6 +315,10 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 			return argument{lo: i, hi: j}, end // The quote closes a text around the command.
 		case j == i, s[i] == '-':
 			stop := q + len(strings.TrimRight(s[q:q+length], `\`))
+			if rest := s[q+length+1 : end]; len(rest) > 1 && rest[0] == ':' && wordBytes.has(rest[1]) { // "user":password
+				j = q + length + 1
+				continue
+			}
 			return argument{lo: q, hi: stop, quoted: true, flag: s[i:j]}, q + length + 1
 		}
 		j = q + length + 1

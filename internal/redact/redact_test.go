@@ -95,6 +95,8 @@ func TestString(t *testing.T) {
 		{"two keys", key + " " + key, "[REDACTED:github-token] [REDACTED:github-token]"},
 		{"line removed in a diff", "@@ -1 +1 @@\n-AK" + "IA7Q2W8E4R6T1Y3U5I\n+x", "@@ -1 +1 @@\n-[REDACTED:aws-access-key]\n+x"},
 		{"diff in JSON", `"@@\n-sb` + `p_` + strings.Repeat("a1b2c3d4", 5) + `\n"`, `"@@\n-[REDACTED:supabase-token]\n"`},
+		{"command line with quotes behind a flag's =", `curl -s -u="admin:q7RtZ2mK" https://h.example`, `curl -s -u="admin:[REDACTED:curl-password]" https://h.example`},
+		{"command line with the user in quotes", `curl --user "admin":q7RtZ2mK https://h.example`, `curl --user "admin":[REDACTED:curl-password] https://h.example`},
 		{"command line removed in a diff", "-curl -s -u admin:q7RtZ2mK https://h.example", "-curl -s -u admin:[REDACTED:curl-password] https://h.example"},
 		{"key known by its end", "key a1B2c3_" + fake[:29] + "_mmk.", "key [REDACTED:maxmind-key]."},
 		{"key known by the place at its end", "-0123456789abcdef0123456789abcdef-us" + "12 x", "-[REDACTED:mailchimp-key] x"},

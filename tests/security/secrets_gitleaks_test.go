@@ -26,10 +26,11 @@ var mayStay = map[string]struct {
 	"discord-client-id":      {1, digitsAlone},
 	"private-key":            {1, "what is made after it has no base64 behind its first line; keys as programs write them are planted"},
 	"kubernetes-secret-yaml": {1, "the values have free names; those with a known name or a known form are found"},
-	"curl-auth-user":         {0.6, "gitleaks takes the user's name for a part of the secret; it stays"},
+	"curl-auth-user":         {0.65, "gitleaks takes the user's name for a part of the secret, and reads on behind the line's end; these stay"},
 	"airtable-api-key":       {0.04, oneCase},
 	"sumologic-access-id":    {0.20, oneCase},
-	"slack-app-token":        {0.03, "what is made after it is shorter than any real one now and then"},
+	"slack-app-token":        {0.03, tooShort},
+	"slack-legacy-token":     {0.03, tooShort},
 	"finnhub-access-token":   {0.02, oneCase},
 	"looker-client-secret":   {0.03, oneCase},
 	"confluent-access-token": {0.05, oneCase},
@@ -47,6 +48,7 @@ var mayStay = map[string]struct {
 
 const (
 	digitsAlone = "digits alone, which name an application and are no secret"
+	tooShort    = "what is made after it is shorter than any real one now and then"
 	oneCase     = "short and by chance all letters of one case, or with hardly a digit: it looks like a word"
 )
 
