@@ -196,12 +196,22 @@ const userSettings = `{
 }
 `
 
+// A call runs once the agent has published it: a command that has it interrupted before that
+// leaves a process that ends with the call neither published nor stored.
 const recorder = `import fs from "node:fs"
+const calls = new Map() // that run, by id: what is waited for, and what ends the waiting
+const published = (id) => {
+	if (!calls.has(id)) calls.set(id, Promise.withResolvers())
+	return calls.get(id)
+}
 export const Recorder = async () => ({
 	event: async ({ event }) => {
 		if (event.type.startsWith("message.") || event.type.startsWith("session.")) fs.appendFileSync(process.env.RECORDS + "/bus.ndjson", JSON.stringify(event) + "\n")
+		const part = event.properties.part
+		if (part?.type === "tool" && part.state.status === "running") published(part.callID).resolve()
 	},
 	"tool.execute.before": async (input, output) => {
+		await published(input.callID).promise
 		if (output.args.command?.includes("forbidden")) throw new Error("a plugin says no")
 	},
 })
