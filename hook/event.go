@@ -171,7 +171,8 @@ type Event struct {
 	Message string
 	// ErrorType is the host's class of a run's error.
 	ErrorType string
-	// Tool is set for KindToolStart, KindToolEnd and KindPermission.
+	// Tool is set for KindToolStart, KindToolEnd and KindPermission, and for a KindNote that
+	// says that the call with that ID was allowed.
 	Tool *Tool
 	// Request is what a KindAside event says about a request to the model: its RequestID when
 	// it begins, and the ID of the response and the tokens when it has ended.

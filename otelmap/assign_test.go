@@ -97,6 +97,15 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 		e.Kind = hook.KindPermission
 		return e
 	}
+	allowed := func(sec float64) hook.Event {
+		e := start(sec, id)
+		e.Kind = hook.KindNote
+		return e
+	}
+	of := func(id string, e hook.Event) hook.Event {
+		e.Tool.ID = id
+		return e
+	}
 	ran := func(r hook.ToolResult) hook.ToolResult {
 		r.Ran = true
 		return r
@@ -163,6 +172,24 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 			[]hook.Event{start(1, id), asked(2)},
 			[]hook.ToolResult{result(4, id, cancelled)},
 			[]string{"ToolDenied " + messageDenied + "\nat 4"},
+		},
+		"and the agent had reported the approval": {
+			turns,
+			[]hook.Event{start(1, id), of(id, asked(2)), allowed(3)},
+			nil,
+			[]string{"ToolUnfinished " + messageUnfinished},
+		},
+		"and the files have the same words for both": {
+			turns,
+			[]hook.Event{start(1, id), of(id, asked(2)), allowed(3)},
+			[]hook.ToolResult{result(4, id, cancelled)},
+			[]string{"ToolCancelled " + messageCancelled + "\nat 4"},
+		},
+		"and it was another call that had been approved": {
+			turns,
+			[]hook.Event{start(1, "b"), start(1, id), of("b", asked(2)), of(id, asked(2)), allowed(3)},
+			nil,
+			[]string{"ToolDenied " + messageDenied, "ToolUnfinished " + messageUnfinished},
 		},
 		"and it had been approved, as the files show": {
 			turns,

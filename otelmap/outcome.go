@@ -1,6 +1,10 @@
 package otelmap
 
-import "github.com/hookspan/hookspan/hook"
+import (
+	"slices"
+
+	"github.com/hookspan/hookspan/hook"
+)
 
 // fate is how a call ended, as far as is known.
 type fate uint8
@@ -73,7 +77,7 @@ func (j *joined) decide(c *call) {
 		return
 	// Files may have one refusal for a call that was interrupted and for one that the user
 	// rejected. It is an instruction to the model.
-	case c.asked != nil && (status == hook.ToolCancelled && !r.Ran || status == hook.ToolDenied):
+	case (status == hook.ToolCancelled && !r.Ran || status == hook.ToolDenied) && j.waited(c):
 		c.fate = fateAsked
 	case status == hook.ToolCancelled:
 		c.fate = fateInterrupted
@@ -87,10 +91,17 @@ func (j *joined) unfinished(c *call) fate {
 		return fateRunning
 	}
 	switch {
-	case j.turns() && c.asked != nil:
+	case j.turns() && j.waited(c):
 		return fateAsked
 	case j.turns() && j.outcome == OutcomeInterrupted:
 		return fateInterrupted
 	}
 	return fateUnfinished
+}
+
+// waited reports that the user was asked about a call and is not known to have allowed it.
+func (j *joined) waited(c *call) bool {
+	return c.asked != nil && !slices.ContainsFunc(j.agents[c.list].items, func(it *item) bool {
+		return it.Kind == hook.KindNote && it.Tool != nil && it.Tool.ID == c.asked.Tool.ID && it.Offset > c.asked.Offset
+	})
 }

@@ -171,16 +171,25 @@ func (p members) body(ev *hook.Event) {
 		}
 		ev.Key = Key("end", p.Text("answer", "turn"))
 	case hook.KindPermission:
-		ev.Tool = &hook.Tool{
-			ID: p.Members("tool").Text("callID"), Name: p.Text("permission"), Input: rawjson.Canonical(p.Get("patterns")),
-			Duration: hook.UnknownDuration,
-		}
+		ev.Tool = p.asked()
 		ev.Key = Key("permission", p.Text("id"))
 	case hook.KindNote:
-		ev.Message = "permission: " + p.Text("reply")
+		reply := p.Text("reply")
+		ev.Message = "permission: " + reply
+		if tool := p.asked(); tool.ID != "" && (reply == "once" || reply == "always") {
+			ev.Tool = tool
+		}
 		ev.Key = Key("reply", p.Text("id"))
 	case hook.KindCompact:
 		ev.Key, ev.KeyWithin = Key("compact", p.Text("agent", "turn")), repeatWithin
+	}
+}
+
+// asked is the call that a request for permission is about.
+func (p members) asked() *hook.Tool {
+	return &hook.Tool{
+		ID: p.Members("tool").Text("callID"), Name: p.Text("permission"), Input: rawjson.Canonical(p.Get("patterns")),
+		Duration: hook.UnknownDuration,
 	}
 }
 

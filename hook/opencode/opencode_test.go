@@ -49,10 +49,14 @@ func TestWhatAnEventMeans(t *testing.T) {
 		`"type":"session.idle","error":{"name":"APIError","data":{"message":"no","statusCode":400}}`: {
 			Kind: hook.KindRunError, ErrorType: "APIError", Message: "no",
 		},
-		`"type":"session.compacted","turn":"msg_1"`:                 {Kind: hook.KindCompact, Turn: "msg_1", Key: "compact/msg_1", KeyWithin: repeatWithin},
-		`"type":"permission.replied","reply":"reject","id":"per_1"`: {Kind: hook.KindNote, Message: "permission: reject", Key: "reply/per_1"},
-		`"type":"hookspan.stream_ended"`:                            {Kind: hook.KindSessionEnd},
-		`"type":"todo.updated"`:                                     {Kind: hook.KindUnknown},
+		`"type":"session.compacted","turn":"msg_1"`: {Kind: hook.KindCompact, Turn: "msg_1", Key: "compact/msg_1", KeyWithin: repeatWithin},
+		`"type":"permission.replied","reply":"once","id":"per_1","permission":"edit","patterns":["new.txt"],"tool":{"callID":"c1"}`: {
+			Kind: hook.KindNote, Message: "permission: once", Key: "reply/per_1", Tool: &hook.Tool{ID: "c1", Name: "edit", Input: `["new.txt"]`, Duration: hook.UnknownDuration},
+		},
+		`"type":"permission.replied","reply":"reject","id":"per_2","permission":"edit","tool":{"callID":"c1"}`: {Kind: hook.KindNote, Message: "permission: reject", Key: "reply/per_2"},
+		`"type":"permission.replied","reply":"reject","id":"per_1"`:                                            {Kind: hook.KindNote, Message: "permission: reject", Key: "reply/per_1"},
+		`"type":"hookspan.stream_ended"`:                                                                       {Kind: hook.KindSessionEnd},
+		`"type":"todo.updated"`:                                                                                {Kind: hook.KindUnknown},
 		tool("bash", `"status":"running","input":{"b":1,"a":2},"time":{"start":1000}`): {
 			Kind: hook.KindToolStart, Key: "tool_start/prt_1", Tool: &hook.Tool{ID: "c1", Name: "bash", Input: `{"a":2,"b":1}`, Started: second(1), Duration: hook.UnknownDuration},
 		},

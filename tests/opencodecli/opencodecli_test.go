@@ -48,6 +48,12 @@ func opencode(prompt string, args ...string) rig.Step {
 // secret is a rule that denies commands.
 const secret = `{"bash": {"echo secret*": "deny"}}`
 
+// long is a call that is interrupted while it runs, cut its task.
+var (
+	long = llm.Script{Main: []llm.Turn{turn("Long.", bash("echo running > "+rig.WordMark+"; sleep 300")), turn("Never.")}}
+	cut  = []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []scenario.Tool{bad(cancelled, "")}}}
+)
+
 const failed, denied, cancelled = scenario.Failed, scenario.Denied, scenario.Cancelled
 
 func scenarios() map[string]scenario.Case {
@@ -55,10 +61,6 @@ func scenarios() map[string]scenario.Case {
 	calls, tools := scenario.Parallel(parallel, func(c string) llm.Call { return bash("sleep 0.2; " + c) })
 	killed := opencode("start something long")
 	killed.Signal = &rig.Signal{Number: syscall.SIGKILL, When: rig.Condition{Mark: true}}
-	long := llm.Script{Main: []llm.Turn{
-		turn("Long.", bash("echo running > "+rig.WordMark+"; sleep 300")), turn("Never."),
-	}}
-	cut := []scenario.Trace{{Requests: 1, Outcome: otelmap.OutcomeInterrupted, Tools: []scenario.Tool{bad(cancelled, "")}}}
 	write := llm.Call{Name: "write", Args: map[string]any{"filePath": rig.WordWorkspace + "/new.txt", "content": "made by the agent"}}
 	all := map[string]scenario.Case{
 		// One start of opencode takes seconds, so it meets much of what can happen to a call.
@@ -125,11 +127,22 @@ func TestForks(t *testing.T) {
 	for _, g := range opencodecli.Forks {
 		t.Run(g.Name, func(t *testing.T) {
 			g.Run(t, scenarios())
+			t.Run("allowed", func(t *testing.T) { allowed(t, g) })
 			t.Run("compaction", func(t *testing.T) { compaction(t, g) })
 			t.Run("asks", func(t *testing.T) { asks(t, g) })
 			t.Run("two at once", func(t *testing.T) { twoAtOnce(t, g) })
 		})
 	}
+}
+
+// allowed interrupts a call that the agent has asked about and that was allowed.
+func allowed(t *testing.T, g *scenario.Agent) {
+	t.Helper()
+	t.Parallel()
+	g.Run(t, map[string]scenario.Case{"allowed, then interrupted": {
+		More: map[string]string{"permission": `{"bash": {"*": "ask"}}`}, Script: long,
+		Steps: []rig.Step{scenario.Interrupted(opencode("start something long"))}, Exits: []int{scenario.AnyCode}, Traces: cut, Unended: true, Leaves: true,
+	}})
 }
 
 // TestPluginWithoutItsProgram runs opencode with a hook program that is gone, one that

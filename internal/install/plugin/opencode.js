@@ -6,6 +6,7 @@ export const Hookspan = async ({ directory }) => {
 	const messages = new Map() // of turns that have not ended, by id
 	const turns = new Map() // the turns of the users' messages, by id
 	const started = new Set() // parts: tool calls that run
+	const asked = new Map() // requests for permission without a reply, by id
 	const copies = new Set() // messages that a fork has copied: they are older than it
 
 	const session = (id) => {
@@ -93,9 +94,11 @@ export const Hookspan = async ({ directory }) => {
 			case "message.part.updated":
 				return partUpdated(p.part)
 			case "permission.asked":
-				return send(type, p.sessionID, { id: p.id, permission: p.permission, patterns: p.patterns, tool: p.tool })
+				asked.set(p.id, { permission: p.permission, patterns: p.patterns, tool: p.tool })
+				return send(type, p.sessionID, { id: p.id, ...asked.get(p.id) })
 			case "permission.replied":
-				return send(type, p.sessionID, { id: p.requestID, reply: p.reply })
+				send(type, p.sessionID, { id: p.requestID, reply: p.reply, ...asked.get(p.requestID) })
+				return asked.delete(p.requestID)
 			case "session.error":
 				if (p.sessionID) session(p.sessionID).error ??= p.error
 				break

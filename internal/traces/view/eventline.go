@@ -152,8 +152,9 @@ func (t *tally) count(end otelmap.End) {
 	}
 }
 
-// ask notes a question about a call. It may have no id, and spell the input differently.
-func (t *tally) ask(key hook.CallKey) {
+// ask notes a question about a call, or that it was allowed. A question may have no id, and spell
+// the input differently.
+func (t *tally) ask(key hook.CallKey, asked bool) {
 	var about *openCall
 	for _, c := range t.waiting {
 		switch {
@@ -164,7 +165,7 @@ func (t *tally) ask(key hook.CallKey) {
 		}
 	}
 	if about != nil {
-		about.asked = true
+		about.asked = asked
 	}
 }
 
@@ -209,8 +210,8 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 	case hook.KindToolStart:
 		out.End = otelmap.EndRunning
 		t.begin(e, key)
-	case hook.KindPermission:
-		t.ask(key)
+	case hook.KindPermission, hook.KindNote:
+		t.ask(key, e.Kind == hook.KindPermission)
 	case hook.KindToolEnd:
 		out.End = endsOf[e.Tool.Status]
 		if e.Tool.Status == hook.ToolCancelled {
