@@ -67,8 +67,8 @@ func TestPlacesOfTexts(t *testing.T) {
 				}
 			}
 		}
-		if found < 5 {
-			t.Errorf("%s: %d calls in the recorded sessions, want 5 at least", name, found)
+		if found == 0 {
+			t.Errorf("%s: no recorded session has a call", name)
 		}
 	}
 }
