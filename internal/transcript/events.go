@@ -124,11 +124,8 @@ type EventBuilder struct {
 	types   map[string]string           // of the subagents
 	started map[*hook.ToolResult]string // the subagents by the calls that started them
 	// asked are the ends of the replies that asked for a call, in order.
-	asked map[toolCall][]time.Time
+	asked map[CallKey][]time.Time
 }
-
-// toolCall is a tool call of one agent.
-type toolCall struct{ agent, id string }
 
 // Add adds an event. One without a time is left out.
 func (b *EventBuilder) Add(at time.Time, e hook.Event) { b.AddFor("", at, e) }
@@ -159,7 +156,10 @@ func AddFolders(list []string, main string, more []byte) []string {
 func (b *EventBuilder) AddPrompt(p *hook.Prompt, e hook.Event) {
 	e.Kind, e.Prompt = hook.KindPrompt, p.Text
 	if p.Injected {
-		e.Attrs = append([]hook.Attr{{Key: hook.AttrPromptInjected, Value: true}}, e.Attrs...)
+		e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptInjected, Value: true})
+	}
+	if p.Queued {
+		e.Attrs = append(e.Attrs, hook.Attr{Key: hook.AttrPromptQueued, Value: true})
 	}
 	b.Add(p.At, e)
 }
@@ -240,11 +240,11 @@ func (b *EventBuilder) askedAt(r *hook.ToolResult) time.Time {
 
 func (b *EventBuilder) replied(r *hook.ToolResult) time.Time {
 	if b.asked == nil {
-		b.asked = make(map[toolCall][]time.Time)
+		b.asked = make(map[CallKey][]time.Time)
 		for i := range b.Transcript.Requests {
 			c := &b.Transcript.Requests[i]
 			for _, id := range c.ToolCallIDs {
-				k := toolCall{c.Agent, id}
+				k := CallKey{c.Agent, id}
 				b.asked[k] = append(b.asked[k], c.End)
 			}
 		}
@@ -252,7 +252,7 @@ func (b *EventBuilder) replied(r *hook.ToolResult) time.Time {
 			slices.SortFunc(ends, time.Time.Compare)
 		}
 	}
-	ends := b.asked[toolCall{r.Agent, r.ID}]
+	ends := b.asked[CallKey{r.Agent, r.ID}]
 	if r.At.IsZero() && len(ends) > 0 {
 		return ends[len(ends)-1]
 	}

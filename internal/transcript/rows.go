@@ -86,6 +86,7 @@ type Log struct {
 	Texts   Texts
 	Calls   []hook.Request
 	Results []hook.ToolResult
+	Asked   map[CallKey]hook.ToolResult // the calls without a result
 	Prompts []hook.Prompt
 	Agents  []hook.Subagent
 	Ends    []hook.TurnEnd
@@ -110,7 +111,7 @@ type Log struct {
 
 // NewLog returns a log that keeps texts of up to maxText bytes.
 func NewLog(maxText int) *Log {
-	return &Log{Texts: Texts{Max: maxText}, seed: maphash.MakeSeed(), known: make(map[uint64]struct{})}
+	return &Log{Texts: Texts{Max: maxText}, seed: maphash.MakeSeed(), known: make(map[uint64]struct{}), Asked: make(map[CallKey]hook.ToolResult)}
 }
 
 // Again reports that the row of an agent with an id and a time was read before. A row without

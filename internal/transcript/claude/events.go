@@ -74,9 +74,7 @@ func addPrompts(b *transcript.EventBuilder) {
 		if p.Injected {
 			e.Message, e.Background = claude.Summary(p.Text), claude.AgentEnds(p.Text)
 		}
-		if p.Queued && p.Turn == "" {
-			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
-		}
+		p.Queued = p.Queued && p.Turn == ""
 		b.AddPrompt(&p, e)
 	}
 }

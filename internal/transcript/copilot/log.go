@@ -98,10 +98,8 @@ type log struct {
 	caughtUp bool
 	stopped  time.Time
 	refused  bool
-	// requests are the places of the requests, by agent and id, asked the calls without a
-	// result.
+	// requests are the places of the requests, by agent and id.
 	requests map[agentKey]int
-	asked    map[agentKey]ask
 	// input is when an agent was last given something, worked when one last answered.
 	input  map[string]time.Time
 	worked time.Time
@@ -131,15 +129,9 @@ type log struct {
 // agentKey is the id of something of one agent.
 type agentKey struct{ agent, id string }
 
-// ask is a call as the model made it.
-type ask struct {
-	name, input string
-	at          time.Time
-}
-
 func newLog(maxText int) *log {
 	return &log{
-		Log: transcript.NewLog(maxText), requests: make(map[agentKey]int), asked: make(map[agentKey]ask), started: make(map[string]int),
+		Log: transcript.NewLog(maxText), requests: make(map[agentKey]int), started: make(map[string]int),
 		input: make(map[string]time.Time), callers: make(map[string]string), parts: make(map[agentKey]bool),
 	}
 }
@@ -149,7 +141,7 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 	late := !l.caughtUp && !l.editor && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
 	if q.Full || q.Whole != nil {
-		l.leave(hook.ToolUnknown, time.Time{})
+		l.Leave(hook.ToolUnknown, time.Time{})
 	}
 	t, err := l.Transcript(q)
 	t.HostVersion, t.Cwd, t.Model, t.Pending, t.Undecided = l.version, l.cwd, l.model, late, late
@@ -225,7 +217,7 @@ func (l *log) add(r *row) {
 	case sessionError:
 		l.fail(r)
 	case abort:
-		l.leave(hook.ToolCancelled, r.at) // what was running
+		l.Leave(hook.ToolCancelled, r.at) // what was running
 		l.caughtUp, l.refused = true, false
 		l.end = &hook.TurnEnd{At: r.at, Kind: hook.KindSessionEnd, Message: "interrupted by the user"}
 	default:
@@ -315,7 +307,7 @@ func (l *log) ask(r *row, name string) {
 	if text := []byte(rawjson.Text(arguments)); rawjson.Members(text) != nil { // VS Code's are a text
 		arguments = text
 	}
-	l.asked[agentKey{r.agent, r.data.Text("toolCallId")}] = ask{r.data.Text(name), rawjson.Canonical(arguments), r.at}
+	l.Ask(hook.ToolResult{ID: r.data.Text("toolCallId"), Agent: r.agent, Name: r.data.Text(name), Input: rawjson.Canonical(arguments), Asked: r.at})
 }
 
 func (l *log) addAnswer(r *row) {
@@ -338,7 +330,7 @@ func (l *log) addAnswer(r *row) {
 		if ok && id != "" && !slices.Contains(l.Calls[i].ToolCallIDs, id) {
 			l.Calls[i].ToolCallIDs = append(l.Calls[i].ToolCallIDs, id)
 		}
-		if _, started := l.asked[agentKey{r.agent, id}]; !started && id != "" {
+		if _, started := l.Asked[transcript.CallKey{Agent: r.agent, ID: id}]; !started && id != "" {
 			l.ask(&row{agent: r.agent, at: r.at, data: call}, "name")
 		}
 	}
@@ -382,12 +374,9 @@ func (l *log) complete(at time.Time, result string) {
 // addResult adds a call that has ended.
 func (l *log) addResult(r *row) {
 	d := r.data
-	key := agentKey{r.agent, d.Text("toolCallId")}
-	made := l.asked[key]
-	delete(l.asked, key)
-	res := hook.ToolResult{
-		ID: key.id, Agent: r.agent, Name: made.name, Input: l.Texts.KeepJSON(made.input), Asked: made.at, At: r.at, File: l.File, Row: l.Line,
-	}
+	id := d.Text("toolCallId")
+	res := l.Asked[transcript.CallKey{Agent: r.agent, ID: id}]
+	res.ID, res.Agent, res.At, res.Status = id, r.agent, r.at, hook.ToolOK
 	failure := d.Members("error")
 	text, code := copilot.Output(d.Members("result").Text("content"))
 	success, said := rawjson.Bool(d.Get("success"))
@@ -399,24 +388,10 @@ func (l *log) addResult(r *row) {
 	case !said:
 		res.Status = hook.ToolUnknown
 	}
-	if key.agent == "" && made.name == finish && success {
-		l.complete(r.at, cmp.Or(rawjson.Members([]byte(made.input)).Text("summary"), text))
+	if r.agent == "" && res.Name == finish && success {
+		l.complete(r.at, cmp.Or(rawjson.Members([]byte(res.Input)).Text("summary"), text))
 	}
-	res.Text = l.Texts.Keep(cmp.Or(text, failure.Text("message")))
-	l.Results = append(l.Results, res)
-}
-
-// leave adds the calls without a result.
-func (l *log) leave(status hook.ToolStatus, at time.Time) {
-	from := len(l.Results)
-	for key, made := range l.asked {
-		l.Results = append(l.Results, hook.ToolResult{
-			ID: key.id, Agent: key.agent, Name: made.name, Input: l.Texts.KeepJSON(made.input), Status: status, Asked: made.at, At: at,
-			File: l.File, Row: l.Line,
-		})
-	}
-	clear(l.asked)
-	slices.SortFunc(l.Results[from:], func(a, b hook.ToolResult) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
+	l.Answer(res, cmp.Or(text, failure.Text("message")))
 }
 
 // addEvents adds the events of Copilot's hooks.

@@ -317,11 +317,7 @@ func usage(o rawjson.Object) *hook.Usage {
 // which it has none.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		e := hook.Event{Kind: hook.KindPrompt, Name: "BeforeAgent", Prompt: p.Text}
-		if p.Queued {
-			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
-		}
-		b.Add(p.At, e)
+		b.AddPrompt(&p, hook.Event{Name: "BeforeAgent"})
 	}
 	b.AddTools(nil)
 	b.AddAgents("BeforeAgent", "AfterAgent", nil)

@@ -63,7 +63,6 @@ type log struct {
 	// order, by their ids.
 	started map[string]int
 	tasks   map[string][]string
-	asked   map[callKey]hook.ToolResult // the calls without a result
 	// last is the time of the lead agent's last row, undecided reports that its turn has not ended.
 	last      time.Time
 	undecided bool
@@ -84,13 +83,10 @@ type log struct {
 	cancelled bool // the user interrupts the turn
 }
 
-// callKey is a tool call of one agent.
-type callKey struct{ agent, id string }
-
 func newLog(q transcript.Query) *log {
 	return &log{
 		out: transcript.NewLog(q.TextLimit()), started: make(map[string]int), tasks: make(map[string][]string),
-		asked: make(map[callKey]hook.ToolResult), clock: transcript.Clock{Off: !q.Full},
+		clock: transcript.Clock{Off: !q.Full},
 	}
 }
 
@@ -115,7 +111,7 @@ func (l *log) close() {
 // transcript is what the rows come to.
 func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcript, error) {
 	if q.Full || q.Whole != nil {
-		l.leave()
+		l.out.Leave(hook.ToolUnknown, time.Time{})
 	}
 	for i := range l.out.Agents {
 		a := &l.out.Agents[i]
@@ -135,16 +131,6 @@ func (l *log) transcript(f *transcript.Files, q transcript.Query) (*hook.Transcr
 	t.Undecided = l.undecided && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	t.Pending = t.Undecided
 	return t, err
-}
-
-// leave adds the calls without a result.
-func (l *log) leave() {
-	from := len(l.out.Results)
-	for _, r := range l.asked {
-		r.Input = l.out.Texts.KeepJSON(r.Input)
-		l.out.Results = append(l.out.Results, r)
-	}
-	slices.SortFunc(l.out.Results[from:], func(a, b hook.ToolResult) int { return cmp.Or(a.Asked.Compare(b.Asked), cmp.Compare(a.ID, b.ID)) })
 }
 
 // add adds the next row.
@@ -212,7 +198,7 @@ func (l *log) fork() {
 	l.inherited += len(o.Calls) - len(had.Calls)
 	o.Calls, o.Results, o.Prompts = o.Calls[:len(had.Calls)], o.Results[:len(had.Results)], o.Prompts[:len(had.Prompts)]
 	o.Agents, o.Ends, o.Compactions = o.Agents[:len(had.Agents)], o.Ends[:len(had.Ends)], o.Compactions[:len(had.Compactions)]
-	maps.DeleteFunc(l.asked, func(k callKey, _ hook.ToolResult) bool { return k.agent == l.agent })
+	maps.DeleteFunc(o.Asked, func(k transcript.CallKey, _ hook.ToolResult) bool { return k.Agent == l.agent })
 	delete(l.tasks, l.agent)
 	if l.agent == "" {
 		l.undecided, l.copied = false, cmp.Or(l.turn, l.copied)
@@ -281,11 +267,7 @@ func (l *log) endTurn(r *row) {
 // addEvents adds the events of Kimi Code's hooks.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		e := hook.Event{Name: "TurnStarted", Turn: p.Turn, Key: claude.PromptKey(p.Turn, p.Text)}
-		if p.Queued {
-			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
-		}
-		b.AddPrompt(&p, e)
+		b.AddPrompt(&p, hook.Event{Name: "TurnStarted", Turn: p.Turn, Key: claude.PromptKey(p.Turn, p.Text)})
 	}
 	b.AddTools(nil)
 	b.AddAgents("SubagentStart", "SubagentStop", func(a *hook.Subagent, e *hook.Event) { e.Turn = a.Turn })

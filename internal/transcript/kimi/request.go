@@ -133,43 +133,34 @@ func (l *log) ask(r *row) {
 	if c := l.newest(); c != nil && l.asking == r.o.Text("stepUuid") && id != "" {
 		c.ToolCallIDs = append(c.ToolCallIDs, id)
 	}
-	l.asked[callKey{l.agent, id}] = hook.ToolResult{
-		ID: id, Agent: l.agent, Turn: l.turn, Name: r.o.Text("name"), Input: rawjson.Canonical(r.o.Get("args")),
-		Status: hook.ToolUnknown, Asked: r.at, File: l.out.File, Row: l.out.Line,
-	}
+	l.out.Ask(hook.ToolResult{ID: id, Agent: l.agent, Turn: l.turn, Name: r.o.Text("name"), Input: rawjson.Canonical(r.o.Get("args")), Asked: r.at})
 }
 
 // addResult adds the end of a call. One that a hook denied looks like a failure.
 func (l *log) addResult(r *row) {
-	key, result := callKey{l.agent, r.o.Text("toolCallId")}, r.o.Members("result")
-	call := l.asked[key]
-	delete(l.asked, key)
-	call.ID, call.Agent, call.Turn, call.At, call.File, call.Row = key.id, l.agent, l.turn, r.at, l.out.File, l.out.Line
-	call.Input, call.Text = l.out.Texts.KeepJSON(call.Input), l.out.Texts.Keep(kimi.Text(result.Get("output")))
+	key, result := transcript.CallKey{Agent: l.agent, ID: r.o.Text("toolCallId")}, r.o.Members("result")
+	call, text := l.out.Asked[key], kimi.Text(result.Get("output"))
+	call.ID, call.Agent, call.Turn, call.At = key.ID, l.agent, l.turn, r.at
 	took, _ := rawjson.Millis(result.Get("durationMs"))
 	switch {
 	case !result.Is("isError"):
 		call.Status = hook.ToolOK
-	case kimi.Denied(call.Text):
+	case kimi.Denied(text):
 		call.Status = hook.ToolDenied
 	case l.cancelled:
 		call.Status, call.Ran = hook.ToolCancelled, took > 0
 	default:
 		call.Status = hook.ToolFailed
 	}
-	l.out.Results = append(l.out.Results, call)
+	l.out.Answer(call, text)
 }
 
 // addUnknown ends a call of a tool that there is not: of several in one answer, the first ends the
 // step, and the others have no row of their results, only a message when the turn has ended.
 func (l *log) addUnknown(m rawjson.Object) {
-	key, text := callKey{l.agent, m.Text("toolCallId")}, kimi.Text(m.Get("content"))
-	call, open := l.asked[key]
-	if !open || text != "unknown tool: "+call.Name {
-		return
+	call, open := l.out.Asked[transcript.CallKey{Agent: l.agent, ID: m.Text("toolCallId")}]
+	if text := kimi.Text(m.Get("content")); open && text == "unknown tool: "+call.Name {
+		call.At, call.Status = call.Asked, hook.ToolFailed
+		l.out.Answer(call, text)
 	}
-	delete(l.asked, key)
-	call.At, call.Status, call.File, call.Row = call.Asked, hook.ToolFailed, l.out.File, l.out.Line
-	call.Input, call.Text = l.out.Texts.KeepJSON(call.Input), l.out.Texts.Keep(text)
-	l.out.Results = append(l.out.Results, call)
 }

@@ -178,7 +178,7 @@ func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
 		e := hook.Event{Name: "message.part.updated", Turn: p.Turn, Key: opencode.Key("prompt", p.Turn)}
 		if p.Queued {
-			e.Key = ""
+			e.Key, p.Queued = "", false
 		}
 		b.AddPrompt(&p, e)
 	}

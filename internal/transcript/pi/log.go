@@ -73,10 +73,8 @@ type log struct {
 	end  *hook.TurnEnd
 	// custom is a message of an extension, which begins a turn if the model answers it.
 	custom *hook.Prompt
-	// asked are the calls without a result, by their ids. cut reports that one since the newest
-	// answer was broken off.
-	asked map[string]hook.ToolResult
-	cut   bool
+	// cut reports that a call since the newest answer was broken off.
+	cut bool
 	// model and provider are what was chosen, or was asked last.
 	model, provider string
 	clock           transcript.Clock
@@ -88,7 +86,7 @@ type log struct {
 func (l *log) transcript(f *transcript.Files) (*hook.Transcript, error) {
 	late := l.turn != "" && l.end == nil && !hook.Elapsed(f.Now(), l.last, transcript.PendingAge)
 	l.flush()
-	l.leave()
+	l.out.Leave(hook.ToolUnknown, time.Time{})
 	slices.SortStableFunc(l.out.Prompts, func(a, b hook.Prompt) int { return a.At.Compare(b.At) }) // those that waited
 	t, err := l.out.Transcript(l.query)
 	t.Cwd, t.Provider, t.Model, t.Pending, t.Inherited = l.head.cwd, l.provider, l.model, late, l.inherited
@@ -192,7 +190,7 @@ func (l *log) addPrompt(r *row, queued bool) {
 func (l *log) begin(p *hook.Prompt) {
 	if !p.Queued {
 		l.flush()
-		l.leave()
+		l.out.Leave(hook.ToolUnknown, time.Time{}) // the next process may have calls with their ids
 		l.turn, l.cut = p.Turn, false
 	}
 	l.end, l.custom = nil, nil
@@ -238,7 +236,7 @@ func (l *log) addAnswer(r *row) {
 			}
 			id := o.Text("id")
 			c.ToolCallIDs = append(c.ToolCallIDs, id)
-			l.asked[id] = hook.ToolResult{ID: id, Turn: l.turn, Name: o.Text("name"), Input: rawjson.Canonical(o.Get("arguments")), Asked: r.at, File: l.out.File, Row: l.out.Line}
+			l.out.Ask(hook.ToolResult{ID: id, Turn: l.turn, Name: o.Text("name"), Input: rawjson.Canonical(o.Get("arguments")), Asked: r.at})
 		default:
 			l.out.Meet("parts/"+o.Text("type"), r.at, r.o)
 		}
@@ -269,7 +267,7 @@ func (l *log) addUsage(r *row) {
 	switch {
 	case c.Usage == nil:
 		return
-	case l.end == nil && len(l.asked) == 0 && !l.worked.IsZero():
+	case l.end == nil && len(l.out.Asked) == 0 && !l.worked.IsZero():
 		c.Start = l.worked // the turn waits for it
 	case l.end == nil:
 	case l.query.Full || r.kind != "usage":
@@ -286,56 +284,38 @@ func (l *log) addResult(r *row) {
 	id := m.Text("toolCallId")
 	text := words(m.Get("content"), "text", "\n")
 	took, ran := rawjson.Millis(m.Get("durationMs"))
-	res, known := l.asked[id]
-	delete(l.asked, id)
+	res, known := l.out.Asked[transcript.CallKey{ID: id}]
 	if !known {
 		res = hook.ToolResult{ID: id, Turn: l.turn, Name: m.Text("toolName")}
 	}
-	res.Status, res.At, res.File, res.Row = pi.Status(m.Is("isError"), ran, text), r.at, l.out.File, l.out.Line
+	res.Status, res.At = pi.Status(m.Is("isError"), ran, text), r.at
 	// Pi writes the results of calls that run side by side when all have ended.
 	if ended := res.Asked.Add(took); ran && !res.Asked.IsZero() && ended.Before(r.at) && r.at.Add(-took).Before(l.worked) {
 		res.At = ended
 	}
-	res.Input, res.Text = l.out.Texts.KeepJSON(res.Input), l.out.Texts.Keep(text)
-	l.out.Results = append(l.out.Results, res)
+	l.out.Answer(res, text)
 	l.worked, l.cut = r.at, l.cut || res.Status == hook.ToolCancelled
 	nested, _ := m.Members("nestedCalls").Elements("calls")
 	for _, raw := range nested {
 		o := rawjson.Members(raw)
-		n := hook.ToolResult{
-			ID: o.Text("id"), Turn: l.turn, Name: o.Text("name"), Input: l.out.Texts.KeepJSON(rawjson.Canonical(o.Get("arguments"))), Text: l.out.Texts.Keep(o.Text("error")),
-			Asked: res.Asked, At: res.At, File: l.out.File, Row: l.out.Line,
-		}
+		n := hook.ToolResult{ID: o.Text("id"), Turn: l.turn, Name: o.Text("name"), Input: rawjson.Canonical(o.Get("arguments")), Asked: res.Asked, At: res.At}
 		switch o.Text("status") {
 		case "error":
 			n.Status = hook.ToolFailed
 		case "unfinished":
 			n.Status, n.At = hook.ToolUnknown, time.Time{}
 		}
-		l.out.Results = append(l.out.Results, n)
+		l.out.Answer(n, o.Text("error"))
 	}
 	if u := pi.Usage(m.Members("usage")); u != nil {
 		l.out.Calls = append(l.out.Calls, hook.Request{Kind: hook.RequestsOfSubagents, ID: r.id, Turn: l.turn, Start: res.At, End: res.At, Usage: u})
 	}
 }
 
-// leave adds the calls without a result, as a process leaves them that is killed. The next one
-// may have calls with their ids.
-func (l *log) leave() {
-	for _, c := range transcript.Unanswered(l.asked) {
-		c.Status, c.Input = hook.ToolUnknown, l.out.Texts.KeepJSON(c.Input)
-		l.out.Results = append(l.out.Results, c)
-	}
-}
-
 // addEvents adds the events that the extension would have handed on.
 func addEvents(b *transcript.EventBuilder, _ string) {
 	for _, p := range b.Transcript.Prompts {
-		e := hook.Event{Name: "message_end", Turn: p.Turn}
-		if p.Queued {
-			e.Attrs = []hook.Attr{{Key: hook.AttrPromptQueued, Value: true}}
-		}
-		b.AddPrompt(&p, e)
+		b.AddPrompt(&p, hook.Event{Name: "message_end", Turn: p.Turn})
 	}
 	b.AddTools(nil)
 	const settled = "agent_settled"

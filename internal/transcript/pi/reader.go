@@ -53,7 +53,7 @@ func read(ctx context.Context, f *transcript.Files, q transcript.Query) (*hook.T
 		return nil, err
 	}
 	h, _ := headOf(ctx, f, path)
-	l := &log{out: transcript.NewLog(q.TextLimit()), head: h, query: q, clock: transcript.Clock{Off: !q.Full}, asked: make(map[string]hook.ToolResult)}
+	l := &log{out: transcript.NewLog(q.TextLimit()), head: h, query: q, clock: transcript.Clock{Off: !q.Full}}
 	l.copied = parentOf(f, path, h) != ""
 	if h.parent != "" && !l.copied {
 		l.copies = copiesOf(ctx, f, h)
