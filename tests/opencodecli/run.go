@@ -199,19 +199,31 @@ const userSettings = `{
 // A call runs once the agent has published it: a command that has it interrupted before that
 // leaves a process that ends with the call neither published nor stored.
 const recorder = `import fs from "node:fs"
-const calls = new Map() // that run, by id: what is waited for, and what ends the waiting
-const published = (id) => {
-	if (!calls.has(id)) calls.set(id, Promise.withResolvers())
-	return calls.get(id)
+const calls = new Map() // that the bus has or that wait for it, by session and id, which comes again
+const running = new Set() // their parts
+const callOf = (session, id) => {
+	const key = session + " " + id
+	if (!calls.has(key)) calls.set(key, { key, ...Promise.withResolvers() })
+	return calls.get(key)
+}
+const publish = ({ type, id, sessionID, callID, state }) => {
+	if (type !== "tool") return
+	const call = callOf(sessionID, callID)
+	if (state.status === "running" && !running.has(id)) {
+		running.add(id)
+		call.part = id
+		call.resolve()
+	} else if (state.status !== "running" && call.part === id) calls.delete(call.key)
 }
 export const Recorder = async () => ({
 	event: async ({ event }) => {
 		if (event.type.startsWith("message.") || event.type.startsWith("session.")) fs.appendFileSync(process.env.RECORDS + "/bus.ndjson", JSON.stringify(event) + "\n")
-		const part = event.properties.part
-		if (part?.type === "tool" && part.state.status === "running") published(part.callID).resolve()
+		if (event.properties.part) publish(event.properties.part)
 	},
 	"tool.execute.before": async (input, output) => {
-		await published(input.callID).promise
+		const call = callOf(input.sessionID, input.callID)
+		await call.promise
+		calls.delete(call.key)
 		if (output.args.command?.includes("forbidden")) throw new Error("a plugin says no")
 	},
 })
