@@ -36,6 +36,24 @@ func Join(base string, rest ...string) string {
 	return filepath.Join(append([]string{base}, rest...)...)
 }
 
+// In returns the paths that files with some names have in folders.
+func In(dirs []string, names ...string) (paths []string) {
+	for _, dir := range dirs {
+		for _, name := range names {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	return paths
+}
+
+// Within returns the folders in the folders with some names.
+func Within(roots []string, names ...string) (dirs []string) {
+	for _, dir := range In(roots, names...) {
+		dirs = append(dirs, Subfolders(dir)...)
+	}
+	return dirs
+}
+
 // Subfolders returns the paths of the folders in a folder. There are none if it
 // cannot be listed, which is usual for a place that this machine does not have.
 func Subfolders(dir string) []string {

@@ -186,10 +186,4 @@ func roots(f *transcript.Files) transcript.Folders {
 	return r
 }
 
-func projects(roots transcript.Folders) []string {
-	var dirs []string
-	for _, root := range roots {
-		dirs = append(dirs, transcript.Subfolders(filepath.Join(root, "projects"))...)
-	}
-	return dirs
-}
+func projects(roots transcript.Folders) []string { return transcript.Within(roots, "projects") }

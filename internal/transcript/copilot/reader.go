@@ -91,11 +91,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 }
 
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
-	var dirs []string
-	for _, root := range roots(f) {
-		dirs = append(dirs, filepath.Join(root, folder))
-	}
-	return transcript.List(ctx, copilot.Dialect, dirs, func(name string) (id, path string) {
+	return transcript.List(ctx, copilot.Dialect, transcript.In(roots(f), folder), func(name string) (id, path string) {
 		if id, flat := strings.CutSuffix(name, suffix); flat {
 			return id, name
 		}
@@ -113,11 +109,8 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 		name := filepath.Base(path)
 		return name == fileName && filepath.Base(filepath.Dir(path)) == q.Session || name == q.Session+suffix
 	}
-	copies := func() (paths []string) {
-		for _, root := range places {
-			paths = append(paths, filepath.Join(root, folder, q.Session, fileName), filepath.Join(root, folder, q.Session+suffix))
-		}
-		return paths
+	copies := func() []string {
+		return transcript.In(places, filepath.Join(folder, q.Session, fileName), filepath.Join(folder, q.Session+suffix))
 	}
 	return transcript.Find(ctx, q, own, copies, places, filepath.Join(folder, q.Session, fileName))
 }

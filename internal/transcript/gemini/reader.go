@@ -85,13 +85,7 @@ func Sessions(ctx context.Context, f *transcript.Files, places transcript.Folder
 			found = append(found, s)
 		}
 	}
-	var dirs []string
-	for _, root := range places {
-		for _, project := range transcript.Subfolders(filepath.Join(root, "tmp")) {
-			dirs = append(dirs, filepath.Join(project, chats))
-		}
-	}
-	return transcript.WithGone(dialect, found, dirs), nil
+	return transcript.WithGone(dialect, found, folders(places)), nil
 }
 
 // nameID makes an id of a file's name.
@@ -107,11 +101,9 @@ func nameID(path string) string {
 
 // files lists the files of sessions. If some are named after session, it lists only these.
 func files(places transcript.Folders, session string) (paths []string) {
-	for _, root := range places {
-		for _, project := range transcript.Subfolders(filepath.Join(root, "tmp")) {
-			here, _ := agentFiles(filepath.Join(project, chats)) // a folder that cannot be listed has none
-			paths = append(paths, here...)
-		}
+	for _, dir := range folders(places) {
+		here, _ := agentFiles(dir) // a folder that cannot be listed has none
+		paths = append(paths, here...)
 	}
 	begin := session[:min(idLength, len(session))]
 	named := func(path string) bool { return strings.Contains(filepath.Base(path), begin) }
@@ -149,6 +141,11 @@ func roots(f *transcript.Files) transcript.Folders {
 	r.Add(f.Getenv("GEMINI_CLI_HOME"), ".gemini")
 	r.Add(f.Home, ".gemini")
 	return r
+}
+
+// folders lists the folders with the sessions of each project.
+func folders(places transcript.Folders) []string {
+	return transcript.In(transcript.Within(places, "tmp"), chats)
 }
 
 // namedAfter lists the files in a folder whose names have the beginning of a session's id, at

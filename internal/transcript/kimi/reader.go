@@ -130,12 +130,7 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 		return filepath.Base(path) == fileName && filepath.Base(sessionDir(path)) == q.Session
 	}
 	rest := filepath.Join(q.Session, "agents", lead, fileName)
-	copies := func() (paths []string) {
-		for _, dir := range folders(f) {
-			paths = append(paths, filepath.Join(dir, rest))
-		}
-		return paths
-	}
+	copies := func() []string { return transcript.In(folders(f), rest) }
 	return transcript.Find(ctx, q, own, copies, roots(f), filepath.Join("sessions", "*", rest))
 }
 
@@ -148,9 +143,4 @@ func roots(f *transcript.Files) transcript.Folders {
 }
 
 // folders lists the folders with the sessions of each working directory.
-func folders(f *transcript.Files) (dirs []string) {
-	for _, root := range roots(f) {
-		dirs = append(dirs, transcript.Subfolders(filepath.Join(root, "sessions"))...)
-	}
-	return dirs
-}
+func folders(f *transcript.Files) []string { return transcript.Within(roots(f), "sessions") }

@@ -99,11 +99,7 @@ func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, e
 	if err != nil {
 		return nil, err
 	}
-	var dirs []string
-	for _, dir := range folders(places) {
-		dirs = append(dirs, filepath.Join(filepath.Dir(dir), subagents))
-	}
-	found = transcript.WithGone(qwen.Dialect, found, dirs)
+	found = transcript.WithGone(qwen.Dialect, found, transcript.In(folders(places), filepath.Join("..", subagents)))
 	old, err := gemini.Sessions(ctx, f, places, qwen.Dialect)
 	return append(found, slices.DeleteFunc(old, func(s transcript.Session) bool { return !older(s.Path) })...), err
 }
@@ -131,12 +127,7 @@ func parts(s transcript.Session) ([]string, error) {
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
 	name, places := q.Session+suffix, roots(f)
 	own := func(path string) bool { return filepath.Base(path) == name }
-	copies := func() (paths []string) {
-		for _, dir := range folders(places) {
-			paths = append(paths, filepath.Join(dir, name))
-		}
-		return paths
-	}
+	copies := func() []string { return transcript.In(folders(places), name) }
 	path, err := transcript.Find(ctx, q, own, copies, places, filepath.Join("projects", "*", chats, name))
 	if errors.Is(err, transcript.ErrNotFound) {
 		for _, dir := range folders(places) {
@@ -185,15 +176,8 @@ func exited(ctx context.Context, f *transcript.Files, session string, since time
 }
 
 // folders lists the folders with sessions of each project.
-func folders(roots transcript.Folders) (dirs []string) {
-	for _, root := range roots {
-		for _, place := range [...]string{"projects", "tmp"} { // of which the latter is older
-			for _, project := range transcript.Subfolders(filepath.Join(root, place)) {
-				dirs = append(dirs, filepath.Join(project, chats))
-			}
-		}
-	}
-	return dirs
+func folders(roots transcript.Folders) []string {
+	return transcript.In(transcript.Within(roots, "projects", "tmp"), chats) // of which the latter is older
 }
 
 // agentMeta is what Qwen Code notes of a subagent.
