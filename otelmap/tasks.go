@@ -24,7 +24,9 @@ func (s *segmenter) addTaskEvent(it *item) {
 	}
 	s.closeIdle(it.At())
 	if s.open == nil && s.belongsBefore(it) {
-		if !it.Kind.Terminal() { // an end before the one that the run was delivered with changes nothing
+		// An end before the one that the run was delivered with changes nothing, unless that was a
+		// cancellation.
+		if !it.Kind.Terminal() || s.carry.PrevEnd.Sub(it.At()) <= CancelGrace {
 			s.missed(it)
 		}
 		return

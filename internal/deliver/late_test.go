@@ -223,6 +223,33 @@ func TestCompletionBehindACancellationIsAwaited(t *testing.T) {
 	}
 }
 
+// TestCompletionBehindADeliveredCancellationReplacesIt has a completion of before the cancellation, whose
+// hook is slower than the delivery.
+func TestCompletionBehindADeliveredCancellationReplacesIt(t *testing.T) {
+	recs := recorded(t, "e2e-cli2/ok", "")
+	named := func(name string) int {
+		return slices.IndexFunc(recs, func(r spool.Record) bool { return r.Event == name })
+	}
+	end, cancel := named("TaskComplete"), named("TaskCancel")
+	b, m := newBench(t), &memory{}
+	d := b.deliverer(Destination{Name: "otlp", Client: m, Batch: 512})
+	b.append(recs[:end]...)
+	k := b.append(recs[cancel])
+	b.clock.Advance(2 * otelmap.CancelGrace)
+	if r := b.run(d, Pass{})["otlp"]; r.Runs != 1 {
+		t.Fatalf("the task was not delivered: %s", mustJSON(r))
+	}
+	b.append(recs[end])
+	b.clock.Advance(2 * otelmap.CancelGrace)
+	b.run(d, Pass{})
+	want := whole(t, b, d, k)
+	for id, s := range m.spans {
+		if w := want[id.Span]; w == nil || !proto.Equal(w, s) {
+			t.Errorf("span %v %s differs from what the whole log gives", id, s.Name)
+		}
+	}
+}
+
 // lateEnds are turns with a call each, and the ends of the calls, which are stored later.
 func lateEnds(turns int) (recs [][]spool.Record, ends []spool.Record) {
 	for i := range turns {
