@@ -272,6 +272,12 @@ func (s *segmenter) past(it *item) bool {
 	return s.delivered(it) && (len(s.runs) > 0 || len(recent) == 0 || recent[len(recent)-1] != turnRunID(s.b.host, s.b.session, it.Turn).String())
 }
 
+// ofLast reports that an event without a turn is of the last run before the place where reading began.
+func (s *segmenter) ofLast(it *item) bool {
+	recent := s.b.carry.Recent
+	return it.Turn == "" && len(recent) > 0 && !slices.Contains(s.b.carry.Silent, recent[len(recent)-1])
+}
+
 // slept reports that the event's turn was closed for its silence: later events are new.
 func (s *segmenter) slept(it *item) bool {
 	for r := s.turnRuns[it.Turn]; r != nil; r = r.earlier {

@@ -348,7 +348,7 @@ func (s *segmenter) reopen(r *Run) {
 func (s *segmenter) failRequest(it *item) {
 	r := s.runOf(it)
 	switch {
-	case r == nil && s.past(it):
+	case r == nil && (s.past(it) || s.ofLast(it)):
 		return
 	case r == nil:
 		r = s.begin(it)
@@ -382,7 +382,7 @@ func (s *segmenter) note(it *item) {
 func (s *segmenter) endTurn(it *item) {
 	r := s.runOf(it)
 	if r == nil {
-		if recent := s.b.carry.Recent; it.keyed && s.delivered(it) || it.Turn == "" && len(recent) > 0 && !slices.Contains(s.b.carry.Silent, recent[len(recent)-1]) {
+		if it.keyed && s.delivered(it) || s.ofLast(it) {
 			s.missed(it) // it may also be a copy of the end that was delivered
 			return
 		}

@@ -250,3 +250,26 @@ func TestLateEndWithoutATurnBeginsNoRun(t *testing.T) {
 	deliver()
 	c.rest()
 }
+
+// Copilot reports an error behind the end of a turn that was delivered, and names no turn.
+func TestLateErrorWithoutATurnBeginsNoRun(t *testing.T) {
+	c := newCrowd(t, 3)
+	put := func(event, payload string) {
+		r := spool.Record{Host: hook.HostCopilot, Session: "s", Event: event, Cwd: "/w", At: c.clock.Now(), Payload: []byte(payload)}
+		if err := c.spool.Append(&r); err != nil {
+			t.Fatal(err)
+		}
+		c.clock.Advance(5 * time.Second)
+	}
+	deliver := func() { c.run(c.crowdDeliverer(), Pass{Force: true}) }
+	put("userPromptSubmitted", `{"sessionId":"s","cwd":"/w","prompt":"do"}`)
+	put("agentStop", `{"sessionId":"s","cwd":"/w","stopReason":"end_turn"}`)
+	deliver()
+	put("errorOccurred", `{"sessionId":"s","cwd":"/w","error":{"name":"n","message":"m"}}`)
+	c.clock.Advance(2000 * time.Hour)
+	deliver()
+	want := whole(t, c.bench, c.crowdDeliverer(), spool.SessionKey(hook.HostCopilot, "s"))
+	if len(c.spans) != len(want) {
+		t.Errorf("%d spans are delivered, the whole log gives %d", len(c.spans), len(want))
+	}
+}
