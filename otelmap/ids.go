@@ -12,7 +12,8 @@ import (
 
 // RunID identifies a run: 16 bytes derived from the host, the session and the
 // host's own identity of the run's first event in the log. An import of the same
-// session from the host's files derives the same id.
+// session from the host's files derives the same id if a turn is named, or if the
+// hook of the run's beginning was stored first.
 type RunID [16]byte
 
 // String returns the id as 32 hex digits; without an inherited trace context it

@@ -130,8 +130,9 @@ func (p *reading) continues(rec *spool.Record, of part) bool {
 		switch e.Kind {
 		case hook.KindNotification, hook.KindNote, hook.KindCompact:
 			return false
-		case hook.KindToolStart, hook.KindToolEnd, hook.KindRunComplete, hook.KindRunError, hook.KindRunCancel, hook.KindRequestError:
-			if e.Turn == "" && e.ParentAgent == "" {
+		case hook.KindToolStart, hook.KindToolEnd, hook.KindRequestError, hook.KindRunComplete, hook.KindRunError, hook.KindRunCancel:
+			// Where runs are tasks, work shows that the next one begins.
+			if e.Turn == "" && e.ParentAgent == "" && (p.src.Agent.Turns || e.Kind.Terminal()) {
 				return true
 			}
 		}
