@@ -150,6 +150,7 @@ soak-surfaces: ## what the commands and the page count, over 200 drawn stores
 	$(GO) test -count=1 -timeout 1h ./cmd/hookspan -run TestSurfacesAgree -surfaces 200
 
 soak-page: setup build ## the page's long tests, and the others with answers that come late
+	cd internal/ui/web && npm ci --ignore-scripts --no-audit --no-fund
 	$(GO) -C tests/ui test -count=1 -timeout 30m . -soak -publish -browser chromium
 	$(GO) -C tests/ui test -count=1 -timeout 30m -skip '^(TestAttacks|TestOddTasksAreShown|TestViews|TestEditingViews)$$' . -slow 700ms
 
