@@ -176,7 +176,7 @@ func TestClickHouseHasTheFiguresOfTheStore(t *testing.T) {
 		}
 	}
 	m.Settle()
-	if left := m.undelivered(); left != "" {
+	if left, _ := m.undelivered(); left != "" {
 		t.Fatal(left)
 	}
 	spans := float64(len(m.stored()))

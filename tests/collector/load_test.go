@@ -134,15 +134,16 @@ func (m *machine) flush() error {
 	return nil
 }
 
-// undelivered delivers and says what is left, if anything.
-func (m *machine) undelivered() string {
+// undelivered delivers and says what is left, if anything, and how many runs wait.
+func (m *machine) undelivered() (left string, waiting int) {
 	m.t.Helper()
 	for _, res := range m.Flush() {
 		if len(res.Errors) > 0 || res.Waiting > 0 || res.Parked > 0 || res.Busy > 0 {
-			return fmt.Sprintf("%+v", res)
+			left = fmt.Sprintf("%+v", res)
 		}
+		waiting += res.Waiting
 	}
-	return ""
+	return left, waiting
 }
 
 // stored are the spans of everything that hooks have answered for. Every session
