@@ -21,22 +21,38 @@ import (
 // crowdForms are how agents report that a call begins, and an end that one of the user's hooks may
 // refuse: %[1]d is the event's number, %[2]d its time.
 var crowdForms = []struct{ host, call, callForm, end, endForm string }{
-	{hook.HostCline, "PreToolUse", `{"clineVersion":"3.38.0","hookName":"PreToolUse","timestamp":"%[2]d","taskId":"s","workspaceRoots":["/w"],"userId":"u","preToolUse":{"toolName":"read_file","parameters":{"path":"src/%[1]d.go"}}}`,
-		"TaskComplete", `{"clineVersion":"3.38.0","hookName":"TaskComplete","timestamp":"%[2]d","taskId":"s","workspaceRoots":["/w"],"userId":"u","taskComplete":{"taskMetadata":{"taskId":"s","ulid":"01K5","result":"src/%[1]d.go","command":""}}}`},
-	{hook.HostClaude, "PreToolUse", `{"session_id":"s","prompt_id":"p1","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"src/%[1]d.go"},"tool_use_id":"toolu_%[1]d"}`,
-		"Stop", `{"session_id":"s","prompt_id":"p1","cwd":"/w","hook_event_name":"Stop","stop_hook_active":true,"last_assistant_message":"src/%[1]d.go"}`},
-	{hook.HostQwen, "PreToolUse", `{"session_id":"s","prompt_id":"p########1","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"read_file","tool_input":{"file_path":"src/%[1]d.go"},"tool_use_id":"toolu_%[1]d","tool_call_id":"call_%[1]d"}`,
-		"Stop", `{"session_id":"s","prompt_id":"p########1","cwd":"/w","hook_event_name":"Stop","stop_hook_active":true,"last_assistant_message":"src/%[1]d.go"}`},
-	{hook.HostCopilot, "preToolUse", `{"sessionId":"s","cwd":"/w","toolName":"view","toolArgs":{"path":"src/%[1]d.go"}}`,
-		"agentStop", `{"sessionId":"s","cwd":"/w","stop_hook_active":true,"stopReason":"src/%[1]d.go"}`},
-	{hook.HostGemini, "BeforeTool", `{"session_id":"s","transcript_path":"/x/session-1-s.jsonl","cwd":"/w","hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{"file_path":"src/%[1]d.go"}}`,
-		"AfterAgent", `{"session_id":"s","transcript_path":"/x/session-1-s.jsonl","cwd":"/w","hook_event_name":"AfterAgent","stop_hook_active":true,"prompt_response":"src/%[1]d.go"}`},
-	{hook.HostCodex, "PreToolUse", `{"session_id":"s","turn_id":"t1","transcript_path":null,"cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"cat src/%[1]d.go"},"tool_use_id":"call_%[1]d"}`,
-		"Stop", `{"session_id":"s","turn_id":"t1","transcript_path":null,"cwd":"/w","hook_event_name":"Stop","stop_hook_active":true,"last_assistant_message":"src/%[1]d.go"}`},
-	{hook.HostKimi, "PreToolUse", `{"session_id":"s","client_type":"kimi_code_cli","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"path":"src/%[1]d.go"},"tool_call_id":"call_%[1]d"}`,
-		"Stop", `{"session_id":"s","client_type":"kimi_code_cli","cwd":"/w","hook_event_name":"Stop","stop_hook_active":false,"session_title":"src/%[1]d.go"}`},
-	{hook.HostOpencode, "message.part.updated", `{"session":"s","type":"message.part.updated","cwd":"/w","turn":"msg_1","part":{"type":"tool","id":"prt_%[1]d","callID":"call_%[1]d","tool":"read","state":{"status":"running","input":{"filePath":"src/%[1]d.go"}}}}`,
-		"session.idle", `{"session":"s","type":"session.idle","cwd":"/w","text":"src/%[1]d.go"}`},
+	{
+		hook.HostCline, "PreToolUse", `{"clineVersion":"3.38.0","hookName":"PreToolUse","timestamp":"%[2]d","taskId":"s","workspaceRoots":["/w"],"userId":"u","preToolUse":{"toolName":"read_file","parameters":{"path":"src/%[1]d.go"}}}`,
+		"TaskComplete", `{"clineVersion":"3.38.0","hookName":"TaskComplete","timestamp":"%[2]d","taskId":"s","workspaceRoots":["/w"],"userId":"u","taskComplete":{"taskMetadata":{"taskId":"s","ulid":"01K5","result":"src/%[1]d.go","command":""}}}`,
+	},
+	{
+		hook.HostClaude, "PreToolUse", `{"session_id":"s","prompt_id":"p1","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"src/%[1]d.go"},"tool_use_id":"toolu_%[1]d"}`,
+		"Stop", `{"session_id":"s","prompt_id":"p1","cwd":"/w","hook_event_name":"Stop","stop_hook_active":true,"last_assistant_message":"src/%[1]d.go"}`,
+	},
+	{
+		hook.HostQwen, "PreToolUse", `{"session_id":"s","prompt_id":"p########1","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"read_file","tool_input":{"file_path":"src/%[1]d.go"},"tool_use_id":"toolu_%[1]d","tool_call_id":"call_%[1]d"}`,
+		"Stop", `{"session_id":"s","prompt_id":"p########1","cwd":"/w","hook_event_name":"Stop","stop_hook_active":true,"last_assistant_message":"src/%[1]d.go"}`,
+	},
+	{
+		hook.HostCopilot, "preToolUse", `{"sessionId":"s","cwd":"/w","toolName":"view","toolArgs":{"path":"src/%[1]d.go"}}`,
+		"agentStop", `{"sessionId":"s","cwd":"/w","stop_hook_active":true,"stopReason":"src/%[1]d.go"}`,
+	},
+	{
+		hook.HostGemini, "BeforeTool", `{"session_id":"s","transcript_path":"/x/session-1-s.jsonl","cwd":"/w","hook_event_name":"BeforeTool","tool_name":"read_file","tool_input":{"file_path":"src/%[1]d.go"}}`,
+		"AfterAgent", `{"session_id":"s","transcript_path":"/x/session-1-s.jsonl","cwd":"/w","hook_event_name":"AfterAgent","stop_hook_active":true,"prompt_response":"src/%[1]d.go"}`,
+	},
+	{
+		hook.HostCodex, "PreToolUse", `{"session_id":"s","turn_id":"t1","transcript_path":null,"cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"cat src/%[1]d.go"},"tool_use_id":"call_%[1]d"}`,
+		"Stop", `{"session_id":"s","turn_id":"t1","transcript_path":null,"cwd":"/w","hook_event_name":"Stop","stop_hook_active":true,"last_assistant_message":"src/%[1]d.go"}`,
+	},
+	{
+		hook.HostKimi, "PreToolUse", `{"session_id":"s","client_type":"kimi_code_cli","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"path":"src/%[1]d.go"},"tool_call_id":"call_%[1]d"}`,
+		"Stop", `{"session_id":"s","client_type":"kimi_code_cli","cwd":"/w","hook_event_name":"Stop","stop_hook_active":false,"session_title":"src/%[1]d.go"}`,
+	},
+	{
+		hook.HostOpencode, "message.part.updated", `{"session":"s","type":"message.part.updated","cwd":"/w","turn":"msg_1","part":{"type":"tool","id":"prt_%[1]d","callID":"call_%[1]d","tool":"read","state":{"status":"running","input":{"filePath":"src/%[1]d.go"}}}}`,
+		"session.idle", `{"session":"s","type":"session.idle","cwd":"/w","text":"src/%[1]d.go"}`,
+	},
 }
 
 var crowdNumber = regexp.MustCompile(`src/(\d+)\.go`)
