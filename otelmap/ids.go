@@ -58,7 +58,9 @@ func (b *Builder) identifyRun(r *Run) {
 	if at, copied := b.logged[r.first.Offset]; copied {
 		stored = at
 	}
-	continued := RunID(spanid.Digest("turn", b.host, b.session, r.turn, strconv.FormatInt(int64(stored), 10)))
+	continued := func() RunID {
+		return spanid.Digest("turn", b.host, b.session, r.turn, strconv.FormatInt(int64(stored), 10))
+	}
 	switch {
 	case r.turn == "":
 		subagent := ""
@@ -68,13 +70,13 @@ func (b *Builder) identifyRun(r *Run) {
 		r.whole = spanid.Run(b.host, b.session, r.first.Kind, r.first.Name, r.first.Time(), stored.Time(), subagent)
 		r.ID = r.whole
 	case r.continued:
-		r.ID = continued
+		r.ID = continued()
 	default:
 		r.ID = r.whole
 	}
 	r.Repeated = slices.Contains(b.before(r.whole).Recent, r.ID.String())
 	if r.Repeated && r.later && slices.ContainsFunc(r.items, func(it *item) bool { return it.Tool != nil }) {
 		// The prompt is no copy: its hook was slower than that of an end.
-		r.ID, r.Repeated = continued, false
+		r.ID, r.Repeated = continued(), false
 	}
 }
