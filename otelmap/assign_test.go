@@ -191,6 +191,12 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 			nil,
 			[]string{"ToolDenied " + messageDenied, "ToolUnfinished " + messageUnfinished},
 		},
+		"and a later call with its id had been approved": {
+			turns,
+			[]hook.Event{start(1, id), of(id, asked(2)), start(3, id), of(id, asked(4)), allowed(5)},
+			nil,
+			[]string{"ToolDenied " + messageDenied, "ToolUnfinished " + messageUnfinished},
+		},
 		"and it had been approved, as the files show": {
 			turns,
 			[]hook.Event{start(1, id), asked(2)},

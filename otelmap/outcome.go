@@ -1,10 +1,6 @@
 package otelmap
 
-import (
-	"slices"
-
-	"github.com/hookspan/hookspan/hook"
-)
+import "github.com/hookspan/hookspan/hook"
 
 // fate is how a call ended, as far as is known.
 type fate uint8
@@ -101,7 +97,19 @@ func (j *joined) unfinished(c *call) fate {
 
 // waited reports that the user was asked about a call and is not known to have allowed it.
 func (j *joined) waited(c *call) bool {
-	return c.asked != nil && !slices.ContainsFunc(j.agents[c.list].items, func(it *item) bool {
-		return it.Kind == hook.KindNote && it.Tool != nil && it.Tool.ID == c.asked.Tool.ID && it.Offset > c.asked.Offset
-	})
+	if c.asked == nil {
+		return false
+	}
+	for _, it := range j.agents[c.list].items {
+		if it.Tool == nil || it.Tool.ID != c.asked.Tool.ID || it.Offset <= c.asked.Offset {
+			continue
+		}
+		switch it.Kind {
+		case hook.KindNote:
+			return false
+		case hook.KindPermission:
+			return true // of a later call with the same id
+		}
+	}
+	return true
 }
