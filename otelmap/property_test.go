@@ -282,3 +282,16 @@ func BenchmarkMapping(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(events))*float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
+
+// A copy of a run's first event may have been begun first and stored last, when the run was delivered.
+func TestEarlierCopyLeavesTheID(t *testing.T) {
+	first, end := turnEv(10, hook.KindPrompt, ""), turnEv(11, hook.KindRunComplete, "")
+	earlier := first
+	earlier.StoredAt = first.StoredAt.Add(-time.Second)
+	first.Hash, earlier.Hash, end.Hash = 1, 1, 2
+	before := buildTurns(Carry{}, logged(first, end)).Runs(far)
+	after := buildTurns(Carry{}, logged(first, end, earlier)).Runs(far)
+	if len(before) != 1 || len(after) != 1 || before[0].ID != after[0].ID || !after[0].Begun().Before(before[0].Begun()) {
+		t.Errorf("the run was %v, and is with the copy %v", before, after)
+	}
+}

@@ -289,3 +289,32 @@ func TestLateErrorWithoutATurnBeginsNoRun(t *testing.T) {
 		t.Errorf("%d spans are delivered, the whole log gives %d", len(c.spans), len(want))
 	}
 }
+
+func TestLateEventsOfDeliveredRuns(t *testing.T) {
+	const deliver = -1 // instead of a time
+	for name, c := range map[string]struct {
+		form int
+		// events are the times of calls, and of ends where they are negative, in the order of the log.
+		events []time.Duration
+	}{
+		"earlier than the first event of its run": {0, []time.Duration{10 * time.Second, 11 * time.Second, -12 * time.Second, deliver, 9 * time.Second}},
+		"of the run before the last one":          {0, []time.Duration{10 * time.Second, -12 * time.Second, deliver, 13 * time.Second, -14 * time.Second, deliver, 11 * time.Second}},
+		"an end, with a call of the next run":     {3, []time.Duration{10 * time.Second, -11 * time.Second, deliver, 20 * time.Second, -10500 * time.Millisecond}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crowd := newCrowd(t, c.form)
+			for _, at := range c.events {
+				if at == deliver {
+					crowd.clock.Advance(30 * time.Second)
+					crowd.run(crowd.crowdDeliverer(), Pass{Force: true})
+					continue
+				}
+				crowd.begin(at < 0, began.Add(at.Abs()))
+				crowd.store(0)
+			}
+			crowd.clock.Advance(30 * time.Second)
+			crowd.run(crowd.crowdDeliverer(), Pass{Force: true})
+			crowd.rest()
+		})
+	}
+}
