@@ -275,7 +275,7 @@ func (s *segmenter) past(it *item) bool {
 // ofLast reports that an event without a turn is of the last run before the place where reading began.
 func (s *segmenter) ofLast(it *item) bool {
 	recent := s.b.carry.Recent
-	return it.Turn == "" && len(recent) > 0 && !slices.Contains(s.b.carry.Silent, recent[len(recent)-1])
+	return it.Turn == "" && len(s.runs) == 0 && len(recent) > 0 && !slices.Contains(s.b.carry.Silent, recent[len(recent)-1])
 }
 
 // slept reports that the event's turn was closed for its silence: later events are new.

@@ -109,6 +109,50 @@ func TestAgentThatWasLostIsTheSameForEveryReading(t *testing.T) {
 	}
 }
 
+// TestSilentRunWithoutATurnIsTheSameForEveryReading has an agent that does not name its turns work on
+// after a silence that ended its run. One destination got the first part before that, the other gets
+// both at once.
+func TestSilentRunWithoutATurnIsTheSameForEveryReading(t *testing.T) {
+	call := func(sec float64, kind hook.Kind, id string) hook.Event { return turnTool(sec, kind, "", "Bash", id) }
+	end := func(sec float64) hook.Event { return again(turnStop(sec, "")) }
+	first := []hook.Event{
+		turnPrompt(0, ""), end(1),
+		turnPrompt(2, ""), call(3, hook.KindToolStart, "a"), call(4, hook.KindToolEnd, "a"), call(5, hook.KindToolStart, "b"),
+	}
+	const silent = "interrupted: execute_tool Bash#a, execute_tool Bash#b!ToolCancelled"
+	for name, c := range map[string]struct {
+		after []hook.Event
+		want  []string
+	}{
+		"an end":                 {[]hook.Event{end(4000)}, []string{"completed: "}},
+		"a call":                 {[]hook.Event{call(4000, hook.KindToolStart, "c"), call(4001, hook.KindToolEnd, "c"), end(4002)}, []string{"completed: execute_tool Bash#c"}},
+		"the end of a call":      {[]hook.Event{call(4000, hook.KindToolEnd, "b"), end(4001)}, []string{"completed: execute_tool Bash#b"}},
+		"a failure of a request": {[]hook.Event{turnEv(4000, hook.KindRequestError, "")}, []string{"failed: "}},
+		"a failure":              {[]hook.Event{turnEv(4000, hook.KindRunError, "")}, []string{"failed: "}},
+		"the end of the session": {[]hook.Event{turnEv(4000, hook.KindSessionEnd, "")}, nil},
+		"another silence":        {[]hook.Event{call(4000, hook.KindToolStart, "c"), call(8000, hook.KindToolStart, "d")}, []string{"interrupted: execute_tool Bash#c!ToolCancelled", "interrupted: execute_tool Bash#d!ToolCancelled"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := logged(append(first[:len(first):len(first)], c.after...)...)
+			whole := buildTurns(Carry{}, events)
+			want := all(whole, far)
+			if diff := cmp.Diff(append([]string{"completed: ", silent}, c.want...), outline(whole, whole.Runs(far), nil)); diff != "" {
+				t.Errorf("whole (-want +got):\n%s", diff)
+			}
+			// With and without the run before.
+			for _, done := range []int{1, 2} {
+				b := buildTurns(Carry{}, events[:len(first)])
+				runs := b.Runs(events[len(first)].StoredAt.Add(-time.Second))
+				off, carry := b.Boundary(func(id RunID) bool { return id == runs[0].ID || id == runs[done-1].ID }, int64(len(first))*100)
+				rest := buildTurns(carry, events[off/100:])
+				if diff := cmp.Diff(want, append(mapped(b, runs[:done]), all(rest, far)...)); diff != "" {
+					t.Errorf("with %d runs delivered before (-whole +got):\n%s", done, diff)
+				}
+			}
+		})
+	}
+}
+
 // TestLaterPartOfATurnBeginsWhereItsFirstPartEnded has a turn work on after a silence, in
 // which the turn of another terminal ended meanwhile: what the files hold from before the
 // silence is the first part's, wherever reading begins.

@@ -270,11 +270,14 @@ func (r *Run) refused() bool {
 
 // runOf returns the run of an event of the lead agent, nil if there is none yet.
 func (s *segmenter) runOf(it *item) *Run {
+	// Events after a run was closed for its silence make a separate run, so that
+	// the same log gives the same runs whenever it is read.
 	if it.Turn == "" {
-		return cmp.Or(s.open, s.last())
+		if r := cmp.Or(s.open, s.last()); r != nil && !r.silent {
+			return r
+		}
+		return nil
 	}
-	// Events of a turn after a run of it was closed for its silence make a
-	// separate run, so that the same log gives the same runs whenever it is read.
 	if r := s.turnRuns[it.Turn]; r != nil && !r.silent {
 		// Whether one of many agents works is asked last.
 		if !s.idle(r, it) || !r.working() || !s.silent(r, it) {
