@@ -216,9 +216,9 @@ func almostOurs(name string) bool {
 func named(name string) string { return strings.ReplaceAll(normal(name), " ", "_") }
 
 // Nearest is the name that one is probably meant to be, empty if none is near: one or two
-// letters are missing, too many, wrong or in the wrong order.
+// letters are missing, too many, wrong or in the wrong order, and at most half of them.
 func Nearest(name string, names iter.Seq[string]) (best string) {
-	least := fewLetters + 1
+	least := min(fewLetters, len(name)/2) + 1
 	for k := range names {
 		if d := edits(name, k, fewLetters); d < least || d == least && k < best {
 			best, least = k, d

@@ -71,6 +71,10 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		c.right = c.least == 0
 		t.columns = append(t.columns, c)
 	}
+	addWords := func(c *column, present func(*store.Group) bool, cell func(g *store.Group) (text, sgr string)) {
+		add(c, present, cell)
+		c.right = false
+	}
 	number := func(n func(*store.Group) int, sgr string) func(*store.Group) (string, string) {
 		return func(g *store.Group) (string, string) {
 			if n(g) == 0 {
@@ -190,12 +194,12 @@ func (st *style) groups(b *bufio.Writer, by store.By, groups []store.Group, all 
 		})
 	}
 	if by == ByFailure || by == ByDenial {
-		add(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return store.ShortID(g.Last), sgrDim })
+		addWords(&column{name: "LAST"}, nil, func(g *store.Group) (string, string) { return store.ShortID(g.Last), sgrDim })
 	}
-	add(&column{name: "REPOSITORY", order: 1}, func(g *store.Group) bool { return g.Repository != "" }, func(g *store.Group) (string, string) {
+	addWords(&column{name: "REPOSITORY", order: 1}, func(g *store.Group) bool { return g.Repository != "" }, func(g *store.Group) (string, string) {
 		return st.cut(termtext.Line(strings.TrimPrefix(g.Repository, "https://")), 40), sgrDim
 	})
-	add(&column{name: "BRANCHES", order: 1}, func(g *store.Group) bool { return len(g.Branches) > 0 }, func(g *store.Group) (string, string) {
+	addWords(&column{name: "BRANCHES", order: 1}, func(g *store.Group) bool { return len(g.Branches) > 0 }, func(g *store.Group) (string, string) {
 		return st.cut(termtext.Line(strings.Join(g.Branches, ", ")), 40), sgrDim
 	})
 	add(&column{name: "TITLE", order: 9, least: minTitle}, func(g *store.Group) bool { return g.Title != "" }, func(g *store.Group) (string, string) {
