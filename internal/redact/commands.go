@@ -311,7 +311,7 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 		switch {
 		case length < 0 && j == i:
 			return argument{lo: q, hi: q}, end
-		case length < 0, j > i && strings.IndexByte("=:pPub", s[j-1]) < 0:
+		case length < 0, j > i && !opensValue(s, i, j, q):
 			return argument{lo: i, hi: j}, end // The quote closes a text around the command.
 		case j == i, s[i] == '-':
 			stop := q + len(strings.TrimRight(s[q:q+length], `\`))
@@ -324,4 +324,13 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 		j = q + length + 1
 	}
 	return argument{lo: i, hi: j}, j
+}
+
+// opensValue reports whether the quotes from j to q, in the word at i, are before what a flag of one
+// letter, or two, or a sign of assignment has: they do not close a text around the command.
+func opensValue(s string, i, j, q int) bool {
+	if byteIn(s, q, ",;)}] \r\n") {
+		return false
+	}
+	return byteIn(s, j-1, "=:") || s[i] == '-' && j-i <= 3 && byteIn(s, j-1, "pPubUw")
 }
