@@ -26,6 +26,9 @@ type command struct {
 	// flags have the secret behind them: in the next word if they end with a
 	// blank, in the same word if not.
 	flags []string
+	// switches are the letters of flags without a value, which may be before another in its
+	// word: -su.
+	switches set
 	// sign is before the secret in an argument, as in user:password. If empty, the
 	// whole argument is secret.
 	sign string
@@ -53,6 +56,8 @@ func commandTable() []command {
 				c.needs = v
 			case "flags":
 				c.flags = strings.Split(v, ",")
+			case "switches":
+				c.switches = oneOf(v)
 			case "words":
 				c.words = strings.Split(v, ",")
 			case "skip":
@@ -88,8 +93,11 @@ func commandRules() []*rule {
 			name = "curl-password"
 		}
 		rules = append(rules, &rule{name: name, probes: []string{list[0].probe}, read: func(t *text, i int) (spans []span) {
-			for n := 0; n < len(list) && len(spans) == 0; n++ {
-				spans = t.command(&list[n], i)
+			for n := range list {
+				// Words may fit two lines, a flag is one's.
+				if c := &list[n]; len(spans) == 0 || len(c.flags) > 0 {
+					spans = append(spans, t.command(c, i)...)
+				}
 			}
 			return spans
 		}})
@@ -204,9 +212,18 @@ func (t *text) afterWord(c *command, words []argument, n int) (span, bool) {
 func (t *text) afterFlag(c *command, words []argument, n int) (span, bool) {
 	w := words[n]
 	v := t.s[w.lo:w.hi]
+	if w.flag != "" {
+		v = w.flag
+	}
+	if at := endOf(v, 1, len(v), c.switches); at > 1 && v[0] == '-' {
+		v = "-" + v[at:]
+		if w.flag == "" {
+			w.lo += at - 1
+		}
+	}
 	for _, f := range c.flags {
 		if w.flag != "" {
-			if w.flag == f || w.flag == f+"=" {
+			if v == f || v == f+"=" {
 				return t.part(w, c.sign)
 			}
 			continue
@@ -246,6 +263,9 @@ func (t *text) part(w argument, sign string) (span, bool) {
 			return span{}, false
 		}
 		w.lo += len(user) + len(sign)
+		if q := closingQuotes(s[:w.hi], w.lo); q > w.lo && s[q-1] != '`' {
+			w.lo, w.hi = q, q+len(strings.TrimRight(s[q:w.hi], `\"'`))
+		}
 	}
 	if !t.isLiteral(w, s[w.lo:w.hi]) {
 		return span{}, false
@@ -258,7 +278,7 @@ func (t *text) isLiteral(w argument, v string) bool {
 	if t.isCutAt(w.hi) {
 		return len(v) >= headMin && !placeholder(v) && strings.IndexByte("$-<", v[0]) < 0
 	}
-	return literalValue(v) || manyWords(v)
+	return (literalValue(v) || manyWords(v)) && v[0] != '`' // what a command prints
 }
 
 // words reads the words of a command from its name on: to the line's end, or to
@@ -315,11 +335,13 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 			return argument{lo: i, hi: j}, end // The quote closes a text around the command.
 		case j == i, s[i] == '-':
 			stop := q + len(strings.TrimRight(s[q:q+length], `\`))
-			if rest := s[q+length+1 : end]; len(rest) > 1 && rest[0] == ':' && wordBytes.has(rest[1]) { // "user":password
-				j = q + length + 1
+			next := q + length + 1
+			password := closingQuotes(s[:end], next+1)
+			if byteIn(s[:end], next, ":") && endOf(s[:end], password, 1, wordBytes.or(firstSigns)) > password { // "user":password
+				j = next
 				continue
 			}
-			return argument{lo: q, hi: stop, quoted: true, flag: s[i:j]}, q + length + 1
+			return argument{lo: q, hi: stop, quoted: true, flag: s[i:j]}, next
 		}
 		j = q + length + 1
 	}

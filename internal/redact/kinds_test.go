@@ -137,6 +137,7 @@ func TestNamesThatOnlySoundSecretAreLeftAlone(t *testing.T) {
 		"toolu_01A09q90qw90lq917835lq9xK3mZ7tYvB2n", "chatcmpl-9aXJq7Kz3mR8tYvB2nLw5cPd6eHf1gU0", "Passwords are hashed with bcrypt-12, tokens with SHA-256.",
 		"Signature: sig1=:gHim9e5Pk2H7c9BStOmxSmkyc8+ioZgoxynu3d4INAT4dwfj5LhvaV9DFnEQ9p7C0hzW4o4Qpkm5aApd6WLLCw==:", "SSH key fingerprint: SHA256:pGkXZW8l43cqFaM8yV0aYbW1E6dK0pN4h2h1jv9xQ2s", "{.users[?(@.name==\"e2e\")].user.password}",
 		"Der Schlüssel im Cache ist 0123456789abcdef0123456789abcdef.", "De cachesleutel is 0123456789abcdef0123456789abcdef.", "La clé du cache est 0123456789abcdef0123456789abcdef.", "キャッシュのキーは0123456789abcdef0123456789abcdefです。",
+		`curl -u admin:"$PASS1" https://h.example`, `curl -u "$USER":"$PASS1" https://h.example`, "curl -u admin:`cat pw1` https://h.example", `curl -sSu "$A:$B1" https://h.example`, `curl -XDELETE http://localhost:9200/idx1`, `curl -sSfLO https://h.example:8443/a1`,
 		`--password=PASSWORD`, `--password=<password>`, `--password=$DB_PASS`, `--password string   the password`, "the password is utf8-encoded", "Passwort vergessen? Klicken Sie hier", "密码长度为8到16个字符", "パスワードは8文字以上です",
 		"\tpw           *io.PipeWriter\n}\n\nfunc (r *response) finish() {\n\tif !r.wrote {", "// result: (Equal (CMPW (SignExt16to32 x) (ZeroExt16to32 y)))", `identified by "title" is overwritten`,
 		"password = config.get_value", "if user.password == other.password_2", "func TokenReviews() v1beta1.TokenReviewInterface {", `func login(user, password) { run('bob', 'step-1234') }`, "authentication: python3.11",
