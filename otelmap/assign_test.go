@@ -197,6 +197,18 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 			nil,
 			[]string{"ToolDenied " + messageDenied, "ToolUnfinished " + messageUnfinished},
 		},
+		"and it was asked about again, as for a folder and then for a file": {
+			turns,
+			[]hook.Event{start(1, id), of(id, asked(2)), allowed(3), of(id, asked(4))},
+			nil,
+			[]string{"ToolDenied " + messageDenied},
+		},
+		"and both questions had been answered": {
+			turns,
+			[]hook.Event{start(1, id), of(id, asked(2)), allowed(3), of(id, asked(4)), allowed(5)},
+			nil,
+			[]string{"ToolUnfinished " + messageUnfinished},
+		},
 		"and it had been approved, as the files show": {
 			turns,
 			[]hook.Event{start(1, id), asked(2)},

@@ -95,21 +95,25 @@ func (j *joined) unfinished(c *call) fate {
 	return fateUnfinished
 }
 
-// waited reports that the user was asked about a call and is not known to have allowed it.
+// waited reports that the user was asked about a call and is not known to have allowed it. A call
+// may be asked about several times, as for its folder and for its file.
 func (j *joined) waited(c *call) bool {
 	if c.asked == nil {
 		return false
 	}
+	waits := true
 	for _, it := range j.agents[c.list].items {
 		if it.Tool == nil || it.Tool.ID != c.asked.Tool.ID || it.Offset <= c.asked.Offset {
 			continue
 		}
 		switch it.Kind {
-		case hook.KindNote:
-			return false
-		case hook.KindPermission:
-			return true // of a later call with the same id
+		case hook.KindToolStart:
+			if it != c.pre {
+				return waits // a later call has the id
+			}
+		case hook.KindPermission, hook.KindNote:
+			waits = it.Kind == hook.KindPermission
 		}
 	}
-	return true
+	return waits
 }
