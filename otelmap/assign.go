@@ -53,6 +53,10 @@ func pair(items []*item) []*call {
 			p.end(it)
 		case hook.KindPermission:
 			p.ask(it)
+		case hook.KindNote: // of the user, who has allowed it
+			if c, ok := p.open.Newest(it.Tool.ID); ok {
+				c.fate = fateOK
+			}
 		}
 	}
 	return p.calls
@@ -95,7 +99,11 @@ func (p *pairing) ask(it *item) {
 	case len(open) > 0 && !copied:
 		c = open[0]
 	}
-	if c != nil && c.asked == nil {
+	if c == nil {
+		return
+	}
+	c.fate = fateAsked
+	if c.asked == nil {
 		c.asked = it
 	}
 }

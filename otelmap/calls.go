@@ -20,7 +20,7 @@ type call struct {
 	next *item
 	// echo is the success that was reported after post, a failure.
 	echo *item
-	// asked is the host's question whether the call may run.
+	// asked is the host's first question whether the call may run, as for its folder before its file.
 	asked *item
 	// result is the call's result in the host's files.
 	result *hook.ToolResult
@@ -37,7 +37,8 @@ type call struct {
 	used, named bool
 	// unreported says that only the host's files have the call.
 	unreported bool
-	fate       fate
+	// fate is fateAsked from a question to its answer, then how the call ended.
+	fate fate
 }
 
 // event returns the event that has the most to say about the call.

@@ -50,6 +50,7 @@ func (j *joined) failure(c *call) string {
 // its result in the host's files if there is no event or it lacks the text or the status. A call
 // that has no end ends with the result, a denied one with the hooks that denied it.
 func (j *joined) decide(c *call) {
+	waits := c.fate == fateAsked
 	if rec := j.denial(c); rec != nil {
 		if c.fate = fateHook; c.post == nil {
 			c.end = max(c.start, instantOf(hooksEnded(rec)))
@@ -69,11 +70,11 @@ func (j *joined) decide(c *call) {
 	case c.post != nil:
 		return
 	case !c.used:
-		c.fate = j.unfinished(c)
+		c.fate = j.unfinished(waits)
 		return
 	// Files may have one refusal for a call that was interrupted and for one that the user
 	// rejected. It is an instruction to the model.
-	case (status == hook.ToolCancelled && !r.Ran || status == hook.ToolDenied) && j.waited(c):
+	case (status == hook.ToolCancelled && !r.Ran || status == hook.ToolDenied) && waits:
 		c.fate = fateAsked
 	case status == hook.ToolCancelled:
 		c.fate = fateInterrupted
@@ -81,39 +82,16 @@ func (j *joined) decide(c *call) {
 	c.end = max(c.start, instantOf(r.At))
 }
 
-// unfinished is the fate of a call of which only the start is known.
-func (j *joined) unfinished(c *call) fate {
+// unfinished is the fate of a call of which only the start is known, and that it waits for an answer.
+func (j *joined) unfinished(waits bool) fate {
 	if j.open {
 		return fateRunning
 	}
 	switch {
-	case j.turns() && j.waited(c):
+	case j.turns() && waits:
 		return fateAsked
 	case j.turns() && j.outcome == OutcomeInterrupted:
 		return fateInterrupted
 	}
 	return fateUnfinished
-}
-
-// waited reports that the user was asked about a call and is not known to have allowed it. A call
-// may be asked about several times, as for its folder and for its file.
-func (j *joined) waited(c *call) bool {
-	if c.asked == nil {
-		return false
-	}
-	waits := true
-	for _, it := range j.agents[c.list].items {
-		if it.Tool == nil || it.Tool.ID != c.asked.Tool.ID || it.Offset <= c.asked.Offset {
-			continue
-		}
-		switch it.Kind {
-		case hook.KindToolStart:
-			if it != c.pre {
-				return waits // a later call has the id
-			}
-		case hook.KindPermission, hook.KindNote:
-			waits = it.Kind == hook.KindPermission
-		}
-	}
-	return waits
 }
