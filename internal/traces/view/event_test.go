@@ -227,6 +227,7 @@ func TestEventLineCountsCallsWhoseIDComesAgain(t *testing.T) {
 		"other calls a moment later, without ids": {events{plain(0, 7, "ls"), plain(0, 7, "ls"), plain(0, 8, "ls")}, EventLine{Calls: 2, Failures: 2}},
 		"asked about, one after the other":        {events{plain(0, 7, "ls"), plain(0, 8, "rm"), asked("", "du"), asked("", "df")}, EventLine{Calls: 2, Denials: 2}},
 		"asked about in another spelling":         {events{start(0, "rm"), asked("", "/rm")}, EventLine{Calls: 1, Denials: 1}},
+		"a subagent asks about its own":           {events{start(0, "ls"), of("a", asked("call_0", "rm")), of("a", asked("", "ls"))}, EventLine{Calls: 1, Failures: 1}},
 		"a subagent's meanwhile": {
 			events{start(0, "ls"), of("a", end("rm", hook.ToolFailed)), of("a", start(1, "df")), end("ls", hook.ToolOK), end("cd", hook.ToolOK)}, EventLine{Calls: 3, Failures: 1},
 		},

@@ -211,7 +211,9 @@ func (l *EventLines) Of(e *hook.Event) (EventLine, bool) {
 		out.End = otelmap.EndRunning
 		t.begin(e, key)
 	case hook.KindPermission, hook.KindNote:
-		t.ask(key, e.Kind == hook.KindPermission)
+		if e.Agent == "" {
+			t.ask(key, e.Kind == hook.KindPermission)
+		}
 	case hook.KindToolEnd:
 		out.End = endsOf[e.Tool.Status]
 		if e.Tool.Status == hook.ToolCancelled {
