@@ -299,6 +299,11 @@ func (t *text) words(i int) []argument {
 			i += 2
 			continue
 		}
+		// Escaped, as in JSON, the backslash has twice the backslashes of the line break.
+		if n := endOf(s, i, end-i, oneOf(`\`)) - i; n > 0 && n%3 == 0 && byteIn(s, i+n, "n") {
+			i += n + 1
+			continue
+		}
 		if lineBreak(s, i) > 0 || strings.IndexByte("|;&)", s[i]) >= 0 {
 			break
 		}

@@ -105,6 +105,8 @@ func TestString(t *testing.T) {
 		{"command line in JSON, behind a sign of assignment", `{"command":"docker login -u bob -p q7RtZ2mKabc=","description":"Ask"}`, `{"command":"docker login -u bob -p [REDACTED:command-secret]","description":"Ask"}`},
 		{"flag in JSON, behind a letter that is a flag's", `{"command":"mysql -uroot -pq7RtZ2mKb","description":"Ask"}`, `{"command":"mysql -uroot -p[REDACTED:command-secret]","description":"Ask"}`},
 		{"quotes behind a flag", `curl -U'a:q7RtZ2mK' h; ldapsearch -w"q7RtZ2mK" -x; rar a -hp"q7RtZ2mK" x`, `curl -U'a:[REDACTED:curl-password]' h; ldapsearch -w"[REDACTED:command-secret]" -x; rar a -hp"[REDACTED:command-secret]" x`},
+		{"command line of two lines in JSON", `{"command":"curl --oauth2-bearer=q7RtZ2mK \\\n  -u 'admin':q7RtZ2mK \\\n  https://h.example"}`, `{"command":"curl --oauth2-bearer=[REDACTED:curl-password] \\\n  -u 'admin':[REDACTED:curl-password] \\\n  https://h.example"}`},
+		{"command line of two lines in JSON in JSON", `{"a":"{\"command\":\"curl \\\\\\n  -u 'admin':q7RtZ2mK\\nls\"}"}`, `{"a":"{\"command\":\"curl \\\\\\n  -u 'admin':[REDACTED:curl-password]\\nls\"}"}`},
 		{"command line removed in a diff", "-curl -s -u admin:q7RtZ2mK https://h.example", "-curl -s -u admin:[REDACTED:curl-password] https://h.example"},
 		{"key known by its end", "key a1B2c3_" + fake[:29] + "_mmk.", "key [REDACTED:maxmind-key]."},
 		{"key known by the place at its end", "-0123456789abcdef0123456789abcdef-us" + "12 x", "-[REDACTED:mailchimp-key] x"},
