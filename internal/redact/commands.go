@@ -78,7 +78,7 @@ func commandRules() []*rule {
 		c := &table[i]
 		fixed := c.probe[:find(c.probe, 0, len(c.probe), "[ ")]
 		for _, name := range c.names {
-			c.before = append(c.before, max(0, strings.Index(name, fixed)))
+			c.before = append(c.before, strings.Index(name, fixed))
 		}
 	}
 	for rest := table; len(rest) > 0; {
