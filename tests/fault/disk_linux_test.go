@@ -102,7 +102,7 @@ func (s *site) leave(pages int) (empty func()) {
 }
 
 func fullDiskHook(t *testing.T, r *proof.Result) {
-	s := smallDisk(t, r, "size=4m")
+	s := smallDisk(t, r, "size=16m")
 	s.quiet()
 	rnd := rand.New(rand.NewPCG(5, 6)) //nolint:gosec // Drawn, and the same each time.
 	stored, lost := 0, 0
