@@ -6,8 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -32,7 +34,11 @@ func TestManual(t *testing.T) {
 	if err := os.MkdirAll(pages, 0o755); err != nil { //nolint:gosec // Everyone reads them.
 		t.Fatal(err)
 	}
-	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "hookspan " + *manualRelease, Manual: "hookspan"}, pages); err != nil {
+	made, err := manualMonth(os.Getenv("SOURCE_DATE_EPOCH"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "hookspan " + *manualRelease, Manual: "hookspan", Date: made}, pages); err != nil {
 		t.Fatal(err)
 	}
 	var each func(*cobra.Command)
@@ -70,6 +76,26 @@ func TestManual(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(scripts, name), script.Bytes(), 0o644); err != nil { //nolint:gosec // As above.
 			t.Fatal(err)
 		}
+	}
+}
+
+// manualMonth is the month that manual pages name, of a number of seconds since 1970 or of now. It is
+// that of UTC, not of where they are made as by default.
+func manualMonth(seconds string) (*time.Time, error) {
+	if seconds == "" {
+		return nil, nil //nolint:nilnil // Then it is now.
+	}
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	return new(time.Unix(n, 0).UTC()), err
+}
+
+func TestManualMonthIsTheSameEverywhere(t *testing.T) {
+	local := time.Local
+	defer func() { time.Local = local }()
+	time.Local = time.FixedZone("east", 9*60*60)
+	lastEvening := time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)
+	if made, err := manualMonth(strconv.FormatInt(lastEvening.Unix(), 10)); err != nil || made.Format("Jan 2006") != "Nov 2026" {
+		t.Errorf("manual pages name %v, %v, want Nov 2026", made, err)
 	}
 }
 
