@@ -63,11 +63,14 @@ func (b *Builder) identifyRun(r *Run) {
 	}
 	switch {
 	case r.turn == "":
-		subagent := ""
+		subagent, payload := "", r.first.Hash
 		if r.first.ParentAgent != "" {
 			subagent = r.first.Agent
 		}
-		r.whole = spanid.Run(b.host, b.session, r.first.Kind, r.first.Name, r.first.Time(), stored.Time(), subagent)
+		if b.opts.FromFiles {
+			payload = 0 // it is the event's place
+		}
+		r.whole = spanid.Run(b.host, b.session, r.first.Kind, r.first.Name, r.first.Time(), stored.Time(), payload, subagent)
 		r.ID = r.whole
 	case r.continued:
 		r.ID = continued()

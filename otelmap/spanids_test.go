@@ -3,6 +3,7 @@ package otelmap
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/otlp"
@@ -51,5 +52,18 @@ func TestRequestsWithOneIDAreTwoSpans(t *testing.T) {
 		if again := spans(reversed); !slices.Equal(got, again) {
 			t.Errorf("%s: ids %v, in another order %v", name, got, again)
 		}
+	}
+}
+
+// TestRunsThatBeginAtOneTimeHaveTheirOwnIDs has a clock that is set back, so that a call and the end
+// behind it, which were stored with the task's beginning, are a run before it.
+func TestRunsThatBeginAtOneTimeHaveTheirOwnIDs(t *testing.T) {
+	events := []hook.Event{ev(0, hook.KindRunResume), tool(0, hook.KindToolStart, "a", ""), tool(1, hook.KindToolStart, "b", ""), ev(0, hook.KindRunComplete)}
+	for i := range events {
+		events[i].Hash, events[i].Time = uint64(i)+1, time.Time{} //nolint:gosec // Small.
+	}
+	runs := build(Options{}, Carry{}, logged(events...)).Runs(far)
+	if len(runs) != 2 || runs[0].ID == runs[1].ID {
+		t.Errorf("found the runs %v, want two of different ids", runs)
 	}
 }

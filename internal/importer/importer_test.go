@@ -543,13 +543,12 @@ func TestStoredRunsAreNotOpen(t *testing.T) {
 	}
 }
 
-// TestFirstOfTwoRunsWithOneIDCounts imports a prompt and an end of one millisecond that have no
-// turn: each makes a run, and the one would overwrite the other.
+// TestFirstOfTwoRunsWithOneIDCounts imports two prompts of one millisecond that have no turn: each
+// makes a run, and the one would overwrite the other.
 func TestFirstOfTwoRunsWithOneIDCounts(t *testing.T) {
 	w, r := newWorld(t), &remote{}
 	rep := w.run(w.importer(HostClaude, deliver.Destination{Name: "otlp", Client: r}), of("s", DialectClaude, &hook.Transcript{
-		Prompts: []hook.Prompt{{At: at(0), Text: "go"}},
-		Ends:    []hook.TurnEnd{{At: at(0), Kind: hook.KindRunComplete}},
+		Prompts: []hook.Prompt{{At: at(0), Text: "go"}, {At: at(0), Text: "again"}},
 	}))
 	if len(r.traces()) != 1 || rep.Runs != 1 || rep.Skipped.AlreadyThere != 1 {
 		t.Errorf("traces %v; %+v", r.traces(), rep)

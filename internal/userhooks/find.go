@@ -68,7 +68,7 @@ func (f *plainRun) span(session string, about uint64) (own, root string) {
 	if f.First == nil || f.Last == nil || f.Last.Hash != about {
 		return "", ""
 	}
-	trace := spanid.Run(hook.HostCline, session, f.First.Kind, f.First.Name, f.First.Time, f.First.StoredAt, "")
+	trace := spanid.Run(hook.HostCline, session, f.First.Kind, f.First.Name, f.First.Time, f.First.StoredAt, f.First.Hash, "")
 	root = spanid.Traceparent(trace, spanid.Span(trace, "root", ""))
 	if f.Call == "" {
 		return root, root

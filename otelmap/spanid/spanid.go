@@ -14,19 +14,21 @@ import (
 )
 
 // Run is the id of a run of an agent that numbers no turns, by the kind, the name and the
-// host's time of its first event; a zero time is the time at which it was stored.
-// subagent is the id of the agent that the event is of, empty for the lead agent.
-func Run(host, session string, kind hook.Kind, name string, at, stored time.Time, subagent string) [16]byte {
-	identity := "stored:" + strconv.FormatInt(stored.UnixNano(), 10)
+// host's time of its first event; a zero time is the time at which it was stored. payload is the
+// hash of what the hook got, 0 of an event of the host's files. subagent is the id of the agent
+// that the event is of, empty for the lead agent.
+func Run(host, session string, kind hook.Kind, name string, at, stored time.Time, payload uint64, subagent string) [16]byte {
+	began := "stored:" + strconv.FormatInt(stored.UnixNano(), 10)
+	identity := began
 	if !at.IsZero() {
 		identity = strconv.FormatInt(at.UnixMilli(), 10)
-		switch kind {
-		case hook.KindRunStart, hook.KindRunResume, hook.KindPrompt:
-		default:
-			// The run's beginning is missing, and the next run may begin in the same
-			// millisecond.
-			identity += "/" + name
-		}
+	}
+	switch kind {
+	case hook.KindRunStart, hook.KindRunResume, hook.KindPrompt:
+	default:
+		// The run's beginning is missing, and another run may begin in the same millisecond, as
+		// by a clock that stands still.
+		identity += "/" + began + "/" + strconv.FormatUint(payload, 16) + "/" + name
 	}
 	if subagent != "" {
 		// The lead agent's own run may begin in the same millisecond.

@@ -12,7 +12,7 @@ import (
 func TestIDsOfAgentsWithSlashes(t *testing.T) {
 	at := time.UnixMilli(1)
 	run := func(kind hook.Kind, name, agent string) string {
-		id := spanid.Run("h", "s", kind, name, at, at, agent)
+		id := spanid.Run("h", "s", kind, name, at, at, 0, agent)
 		return string(id[:])
 	}
 	for name, keys := range map[string][]string{
@@ -25,6 +25,20 @@ func TestIDsOfAgentsWithSlashes(t *testing.T) {
 		}
 		if len(seen) != len(keys) {
 			t.Errorf("%s: %d keys of %d: %q", name, len(seen), len(keys), keys)
+		}
+	}
+}
+
+// TestRunsOfAClockThatStandsStill has runs that begin at one time: the payload says that one whose
+// beginning is missing is another. What begins a run may be read from the host's files, too.
+func TestRunsOfAClockThatStandsStill(t *testing.T) {
+	at := time.UnixMilli(1)
+	for kind, want := range map[hook.Kind]bool{hook.KindToolStart: true, hook.KindRunComplete: true, hook.KindRunStart: false, hook.KindPrompt: false} {
+		for _, reported := range []time.Time{at, {}} {
+			one, two := spanid.Run("h", "s", kind, "n", reported, at, 1, ""), spanid.Run("h", "s", kind, "n", reported, at, 2, "")
+			if (one != two) != want {
+				t.Errorf("%v at %v: the payload counts: %t, want %t", kind, reported, one != two, want)
+			}
 		}
 	}
 }
