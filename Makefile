@@ -129,14 +129,16 @@ unit-tests:
 race: ## the packages' own tests under the race detector; needs a C compiler
 	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 20m ./...
 
-SOAKTIME ?= 85m
+SOAKTIME ?= 170m
+TABLES ?= ./fault $(ATTACKS)
+ATTACKS = ./security ./collector ./hookscli ./clinecli ./opencodecli
 # How many sessions of each agent the long form draws, and of which agents.
 DRAWN ?= 200
 DRAWN_AGENTS ?= $(sort kilo $(filter-out hooks,$(patsubst tests/%cli,%,$(wildcard tests/*cli))))
 soak: soak-tables soak-drawn soak-page soak-surfaces ## the long form of the tests of faults, attacks, hooks and the page; writes tables into dist/results, sums into docs/
 
 soak-tables: setup collector build ## the tables of faults and attacks, and the agents' long tests
-	$(GO) -C tests test -count=1 -p 1 -timeout $(SOAKTIME) ./fault ./security ./collector ./hookscli ./clinecli ./opencodecli -soak -publish -skip Drawn
+	$(GO) -C tests test -count=1 -p 1 -timeout $(SOAKTIME) $(TABLES) -soak -publish -skip Drawn
 
 soak-drawn: setup build ## DRAWN sessions of each of DRAWN_AGENTS, with the real agents
 	@rc=0; for agent in $(DRAWN_AGENTS); do \
