@@ -280,6 +280,10 @@ func checkEvent(t *testing.T, ev *hook.Event) {
 		t.Fatalf("kind %v with tool %v", ev.Kind, ev.Tool)
 	}
 	if tool := ev.Tool; tool != nil {
+		ofCall := tool.ID != "" && ev.Kind != hook.KindPermission && ev.Kind != hook.KindNote
+		if ofCall && ev.Key == "" && !hook.AgentOf(ev.Host).Tasks {
+			t.Fatalf("call %q has no Key, by which its repeats are found: hook/claude/tool.go lists the members with a call's id", tool.ID)
+		}
 		texts = append(texts, tool.ID, tool.Name, tool.Input, tool.Output, tool.Error, tool.Agent)
 		if tool.Input != "" && !json.Valid([]byte(tool.Input)) {
 			t.Fatalf("input %q is not JSON", tool.Input)
