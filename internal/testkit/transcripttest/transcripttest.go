@@ -244,6 +244,9 @@ func (p *printer) growth(t *testing.T, a transcript.Reader, f *transcript.Files,
 	live, now := *f, Now
 	live.Now = func() time.Time { return now }
 	q := transcript.Query{Session: s.ID, Dialect: s.Dialect, Cwd: s.Cwd, Path: s.Path}
+	if !written.Match(text) {
+		t.Errorf("%s: no row has a time that %s finds: without it no session is seen while it grows", s.Path, written)
+	}
 	var states strings.Builder
 	for have, row := 0, []byte(nil); have < len(text); {
 		row, _, _ = bytes.Cut(text[have:], []byte("\n"))
