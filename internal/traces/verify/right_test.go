@@ -166,12 +166,37 @@ func TestASoftDenialIsNoFailureTooMuch(t *testing.T) {
 	}
 }
 
+// TestATaskThatFailedInTheTraceAloneIsFound has the files of completed tasks, of which a trace says
+// that one failed. Of an agent whose files never say so, nothing is found.
+func TestATaskThatFailedInTheTraceAloneIsFound(t *testing.T) {
+	unsaid := []string{hook.HostCline, hook.HostGemini}
+	for _, a := range agents.All() {
+		write, home := workOf(a.Host), t.TempDir()
+		if write == nil {
+			continue // TestEachChangeInTheFilesIsFound says so
+		}
+		write(t, home, work())
+		r := &read(t, home)[0]
+		for s := range otlp.Spans(r.spans[:1]) {
+			if len(s.ParentSpanId) == 0 {
+				set(s, otlp.String(otelmap.KeyOutcome, otelmap.OutcomeFailed))
+			}
+		}
+		if got := r.differences(t, r.spans); (len(got) > 0) == slices.Contains(unsaid, a.Host) {
+			t.Errorf("%s: found %v: outcomes.txt lists how its files show that a task failed", a.Host, got)
+		}
+	}
+}
+
 // TestRecordedSessionsHaveNoUnknownKinds has what the real programs wrote.
 func TestRecordedSessionsHaveNoUnknownKinds(t *testing.T) {
 	for _, r := range recordings(t) {
 		got, err := agentfiles.Read(t.Context(), r.host, agentfiles.Env{Home: r.home})
-		if err != nil || len(got.Unknown) > 0 {
-			t.Errorf("%s session %s: %v, %v", r.host, r.id, got.Unknown, err)
+		if err != nil {
+			t.Fatalf("agentfiles.go has no folders of %s: %v", r.host, err)
+		}
+		if len(got.Unknown) > 0 {
+			t.Errorf("%s session %s: %v; kinds.txt has those that are known", r.host, r.id, got.Unknown)
 		}
 	}
 }

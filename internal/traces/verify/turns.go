@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/traces/verify/agentfiles"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -16,8 +17,12 @@ import (
 //go:embed outcomes.txt
 var outcomes string
 
-// showsFailed reports that an agent's files show that a turn has failed.
+// showsFailed reports that an agent's files show that a turn has failed. Those of opencode's forks
+// are opencode's.
 func showsFailed(host string) bool {
+	if hook.AgentOf(host).Plugin != "" {
+		host = hook.HostOpencode
+	}
 	return strings.Contains(outcomes, "\n"+host+" "+otelmap.OutcomeFailed+": ")
 }
 
