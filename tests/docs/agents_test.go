@@ -30,6 +30,54 @@ func TestEachAgentIsInTheDocuments(t *testing.T) {
 	}
 }
 
+// TestEachAgentHasItsTests looks for what an agent's packages and lists have to test, which fails
+// nowhere where it is missing. A fork of opencode shares opencode's, and Cline is older than they are.
+func TestEachAgentHasItsTests(t *testing.T) {
+	for _, a := range hook.Agents() {
+		if a.Host == hook.HostCline || a.Host != hook.HostOpencode && a.Plugin != "" {
+			continue
+		}
+		for _, want := range [][2]string{
+			{"hook/WORD/*_test.go", "func Fuzz"},
+			{"internal/transcript/WORD/*_test.go", "func Fuzz"},
+			{"internal/transcript/WORD/*_test.go", "transcripttest.Golden("},
+			{"internal/transcript/WORD/*_test.go", "transcripttest.Growth("},
+			{"internal/transcript/WORD/*_test.go", "transcripttest.Jumps("},
+			{"internal/transcript/testdata/README.md", "\n- `WORD/`: "},
+			{"cmd/hookspan/testdata/script/install_WORD.txtar", "hookspan uninstall WORD\n"},
+			{"tests/WORDcli/*_test.go", "func Test"},
+			{"tests/internal/programs/programs.go", "WORDcli.Agent"},
+		} {
+			if a.Host == hook.HostOpencode && strings.Contains(want[1], "Jumps") {
+				continue // the order of its rows is that of their ids
+			}
+			pattern, text := strings.ReplaceAll(want[0], "WORD", a.Word), strings.ReplaceAll(want[1], "WORD", a.Word)
+			files, err := fs.Glob(os.DirFS(root), pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(files, func(name string) bool { return strings.Contains(page(t, name), text) }) {
+				t.Errorf("%s: no %s has %q: CONTRIBUTING.md, Adding an agent", a.Name, pattern, text)
+			}
+		}
+	}
+}
+
+// TestEachRecordedSessionIsExplained: the page beside the goldens says what to expect of each.
+func TestEachRecordedSessionIsExplained(t *testing.T) {
+	const folder = "tests/golden/testdata/"
+	explained := page(t, folder+"README.md")
+	files, err := fs.Glob(os.DirFS(root), folder+"*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(path.Base(file), ".txt"); !mentions(explained, name) {
+			t.Errorf("%sREADME.md does not say what %s has", folder, name)
+		}
+	}
+}
+
 // TestAddingAnAgentNamesItsPlaces looks for the files that name every agent that starts
 // claude-hook: another agent needs a row in them.
 func TestAddingAnAgentNamesItsPlaces(t *testing.T) {
