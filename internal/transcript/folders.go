@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hookspan/hookspan/hook"
 )
 
 // Folders gathers the folders in which an agent's files may be, each once.
@@ -16,6 +18,15 @@ func (d *Folders) Add(base string, rest ...string) {
 	if dir := Join(base, rest...); dir != "" && !slices.Contains(*d, dir) {
 		*d = append(*d, dir)
 	}
+}
+
+// Roots returns the folders that may be the agent's: the one that its variable names, and the one
+// in the home folder.
+func (f *Files) Roots(host string) (r Folders) {
+	a := hook.AgentOf(host)
+	r.Add(f.Getenv(a.Folders[0]))
+	r.Add(f.Home, a.Folder)
+	return r
 }
 
 // NotFound returns the error for a session that none of the folders holds.

@@ -179,9 +179,7 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 
 // roots returns the folders that may hold Claude Code's projects.
 func roots(f *transcript.Files) transcript.Folders {
-	var r transcript.Folders
-	r.Add(f.Getenv("CLAUDE_CONFIG_DIR"))
-	r.Add(f.Home, ".claude")
+	r := f.Roots(hook.HostClaude)
 	r.Add(f.Home, ".config", "claude")
 	return r
 }

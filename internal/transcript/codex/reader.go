@@ -129,7 +129,7 @@ func idOf(name string) (id string, ok bool) {
 }
 
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
-	places := roots(f)
+	places := f.Roots(hook.HostCodex)
 	own := func(path string) bool {
 		id, ok := idOf(filepath.Base(path))
 		return ok && id == q.Session
@@ -158,14 +158,6 @@ func rollouts(dir string) (names []string) {
 		}
 	}
 	return names
-}
-
-// roots returns the folders that may hold Codex's sessions.
-func roots(f *transcript.Files) transcript.Folders {
-	var r transcript.Folders
-	r.Add(f.Getenv("CODEX_HOME"))
-	r.Add(f.Home, ".codex")
-	return r
 }
 
 // archive is the folder of the sessions that the user has put away.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hookspan/hookspan/hook"
 	"github.com/hookspan/hookspan/internal/transcript"
 )
 
@@ -53,7 +54,7 @@ func shelfOf(ctx context.Context, f *transcript.Files) *shelf {
 	s := &shelf{ctx: context.WithoutCancel(ctx), f: f, read: make(map[string]map[string]bool), copies: make(map[string]map[string]thread)}
 	s.paths = transcript.Recall(f, allPaths{}, func(f *transcript.Files) map[string][]string {
 		paths := make(map[string][]string)
-		for _, dir := range days(roots(f)) {
+		for _, dir := range days(f.Roots(hook.HostCodex)) {
 			for id, files := range byThread(dir) {
 				paths[id] = append(paths[id], files...)
 			}

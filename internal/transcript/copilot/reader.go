@@ -91,7 +91,7 @@ func end(ctx context.Context, f *transcript.Files, q transcript.Query) (hook.Kin
 }
 
 func sessions(ctx context.Context, f *transcript.Files) ([]transcript.Session, error) {
-	return transcript.List(ctx, copilot.Dialect, transcript.In(roots(f), folder), func(name string) (id, path string) {
+	return transcript.List(ctx, copilot.Dialect, transcript.In(f.Roots(hook.HostCopilot), folder), func(name string) (id, path string) {
 		if id, flat := strings.CutSuffix(name, suffix); flat {
 			return id, name
 		}
@@ -104,7 +104,7 @@ func parts(transcript.Session) ([]string, error) { return nil, nil }
 
 // find returns the path of a session's file.
 func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string, error) {
-	places := roots(f)
+	places := f.Roots(hook.HostCopilot)
 	own := func(path string) bool {
 		name := filepath.Base(path)
 		return name == fileName && filepath.Base(filepath.Dir(path)) == q.Session || name == q.Session+suffix
@@ -113,14 +113,6 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 		return transcript.In(places, filepath.Join(folder, q.Session, fileName), filepath.Join(folder, q.Session+suffix))
 	}
 	return transcript.Find(ctx, q, own, copies, places, filepath.Join(folder, q.Session, fileName))
-}
-
-// roots returns the folders that may be Copilot's.
-func roots(f *transcript.Files) transcript.Folders {
-	var r transcript.Folders
-	r.Add(f.Getenv("COPILOT_HOME"))
-	r.Add(f.Home, ".copilot")
-	return r
 }
 
 // readFile gives the rows of the file to the log, as far as the query asks for them.

@@ -71,7 +71,7 @@ func (l *log) addStored(ctx context.Context, f *transcript.Files, path, session 
 	}
 	var list []recorded
 	var err error
-	for _, root := range roots(f) {
+	for _, root := range f.Roots(hook.HostCopilot) {
 		if strings.HasPrefix(path, root+string(filepath.Separator)) {
 			list, err = storedRequests(ctx, filepath.Join(root, storeName), session)
 		}

@@ -131,16 +131,10 @@ func find(ctx context.Context, f *transcript.Files, q transcript.Query) (string,
 	}
 	rest := filepath.Join(q.Session, "agents", lead, fileName)
 	copies := func() []string { return transcript.In(folders(f), rest) }
-	return transcript.Find(ctx, q, own, copies, roots(f), filepath.Join("sessions", "*", rest))
-}
-
-// roots returns the folders that may be Kimi Code's.
-func roots(f *transcript.Files) transcript.Folders {
-	var r transcript.Folders
-	r.Add(f.Getenv("KIMI_CODE_HOME"))
-	r.Add(f.Home, ".kimi-code")
-	return r
+	return transcript.Find(ctx, q, own, copies, f.Roots(hook.HostKimi), filepath.Join("sessions", "*", rest))
 }
 
 // folders lists the folders with the sessions of each working directory.
-func folders(f *transcript.Files) []string { return transcript.Within(roots(f), "sessions") }
+func folders(f *transcript.Files) []string {
+	return transcript.Within(f.Roots(hook.HostKimi), "sessions")
+}
