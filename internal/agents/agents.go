@@ -1,8 +1,5 @@
 // Package agents is the table of the supported agents. Delivery, import,
 // installation and diagnosis work on its entries and name no agent themselves.
-//
-// A new agent is an entry here and a package in each of hook, transcript and
-// install.
 package agents
 
 import (

@@ -34,7 +34,7 @@ const defaultTimeout = 10
 
 // Spec describes an agent and its settings files.
 type Spec struct {
-	// Agent is the agent. Its folder in the home folder and in projects is a dot and its Word,
+	// Agent is the agent. Its Folder is in the home folder and in projects,
 	// the first of its Folders may name another in place of the one in the home folder.
 	// HomeIsParent reports that the variable names the folder that contains this.
 	Agent        hook.Agent
