@@ -93,7 +93,9 @@ func (c *candidate) is(properties []property) bool {
 // noValues are what is beside a name, whole or cut, without being its value.
 var noValues = []property{
 	{"a word behind a blank", func(c *candidate) bool { return c.sign == " " && !c.behindBlank() }},
-	{"a flag behind a blank", func(c *candidate) bool { return c.sign == " " && c.v[0] == '-' }},
+	{"a flag behind a blank, as in the usage of a program", func(c *candidate) bool {
+		return c.v[0] == '-' && (c.sign == " " || c.element() && byteIn(c.t.s, c.from-1, " "))
+	}},
 	// Arguments and lists are everywhere: this is a call with a name and a value.
 	{"an argument", func(c *candidate) bool {
 		return c.sign == "," && !(c.quoted && (c.quotedName || c.lo > 0 && c.t.s[c.lo-1] == '{' || strings.HasSuffix(c.t.s[:c.lo], "define(")))

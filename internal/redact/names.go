@@ -136,6 +136,14 @@ func placeholder(v string) bool {
 		return true
 	}
 	low := strings.ToLower(strings.Trim(v, ".,;:"))
+	// A name between < and >, and &&, as JSON escapes them.
+	if sign := strings.TrimLeft(low, `\`); sign != low {
+		name, opened := strings.CutPrefix(sign, "u003c")
+		name, closed := strings.CutSuffix(name, "u003e")
+		if opened && closed && !strings.Contains(name, "u003") || strings.HasPrefix(sign, "u00") && only(low, oneOf(`\u00263e`)) {
+			return true
+		}
+	}
 	if text, _, _ := strings.Cut(low, `\u003c`); strings.Trim(text, `\`) != "" { // behind it is an element's end
 		low = strings.TrimRight(text, `\`)
 	}
