@@ -263,9 +263,9 @@ func (t *text) part(w argument, sign string) (span, bool) {
 			return span{}, false
 		}
 		w.lo += len(user) + len(sign)
-		if q := closingQuotes(s[:w.hi], w.lo); q > w.lo && s[q-1] != '`' {
-			w.lo, w.hi = q, q+len(strings.TrimRight(s[q:w.hi], `\"'`))
-		}
+	}
+	if q := closingQuotes(s[:w.hi], w.lo); q > w.lo {
+		w.lo, w.hi = q, q+len(strings.TrimRight(s[q:w.hi], "\\\"'`"))
 	}
 	if !t.isLiteral(w, s[w.lo:w.hi]) {
 		return span{}, false
@@ -278,7 +278,8 @@ func (t *text) isLiteral(w argument, v string) bool {
 	if t.isCutAt(w.hi) {
 		return len(v) >= headMin && !placeholder(v) && strings.IndexByte("$-<", v[0]) < 0
 	}
-	return (literalValue(v) || manyWords(v)) && v[0] != '`' // what a command prints
+	printed := w.lo > 0 && t.s[w.lo-1] == '`' && strings.Contains(v, " ") // by a command
+	return (literalValue(v) || manyWords(v)) && !printed
 }
 
 // words reads the words of a command from its name on: to the line's end, or to

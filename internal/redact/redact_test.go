@@ -107,6 +107,8 @@ func TestString(t *testing.T) {
 		{"quotes behind a flag", `curl -U'a:q7RtZ2mK' h; ldapsearch -w"q7RtZ2mK" -x; rar a -hp"q7RtZ2mK" x`, `curl -U'a:[REDACTED:curl-password]' h; ldapsearch -w"[REDACTED:command-secret]" -x; rar a -hp"[REDACTED:command-secret]" x`},
 		{"command line of two lines in JSON", `{"command":"curl --oauth2-bearer=q7RtZ2mK \\\n  -u 'admin':q7RtZ2mK \\\n  https://h.example"}`, `{"command":"curl --oauth2-bearer=[REDACTED:curl-password] \\\n  -u 'admin':[REDACTED:curl-password] \\\n  https://h.example"}`},
 		{"command line of two lines in JSON in JSON", `{"a":"{\"command\":\"curl \\\\\\n  -u 'admin':q7RtZ2mK\\nls\"}"}`, `{"a":"{\"command\":\"curl \\\\\\n  -u 'admin':[REDACTED:curl-password]\\nls\"}"}`},
+		{"quotes behind a flag with a sign", `xfreerdp /u:x /p:"q7RtZ2mK" /v:h`, `xfreerdp /u:x /p:"[REDACTED:command-secret]" /v:h`},
+		{"command line in the quotes of Markdown", "use `docker login -p q7RtZ2mK` and `ls`", "use `docker login -p [REDACTED:command-secret]` and `ls`"},
 		{"command line removed in a diff", "-curl -s -u admin:q7RtZ2mK https://h.example", "-curl -s -u admin:[REDACTED:curl-password] https://h.example"},
 		{"key known by its end", "key a1B2c3_" + fake[:29] + "_mmk.", "key [REDACTED:maxmind-key]."},
 		{"key known by the place at its end", "-0123456789abcdef0123456789abcdef-us" + "12 x", "-[REDACTED:mailchimp-key] x"},
