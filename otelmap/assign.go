@@ -3,6 +3,7 @@ package otelmap
 import (
 	"cmp"
 	"hash/maphash"
+	"maps"
 	"slices"
 	"time"
 
@@ -29,12 +30,16 @@ type pairing struct {
 	// newest questions by their hashes.
 	unasked   map[string][]*call
 	questions map[uint64]*item
+	// allowed are the user's answers by what was asked, if the host reports that the call may run.
+	allowed map[*item]*item
 }
 
-// pair finds the calls of one agent, in the order of their first events.
-func pair(items []*item) []*call {
+// pair finds the calls of one agent, in the order of their first events, and the user's answers to
+// the questions about them.
+func pair(items []*item) (calls []*call, allowed map[*item]*item) {
 	p := &pairing{
-		failed: make(map[hook.CallKey]*call), unasked: make(map[string][]*call), questions: make(map[uint64]*item),
+		allowed: make(map[*item]*item),
+		failed:  make(map[hook.CallKey]*call), unasked: make(map[string][]*call), questions: make(map[uint64]*item),
 	}
 	for i, it := range items {
 		if it.Tool == nil {
@@ -53,13 +58,13 @@ func pair(items []*item) []*call {
 			p.end(it)
 		case hook.KindPermission:
 			p.ask(it)
-		case hook.KindNote: // of the user, who has allowed it
-			if c, ok := p.open.Newest(it.Tool.ID); ok {
-				c.fate = fateOK
+		case hook.KindNote:
+			if c, ok := p.open.Newest(it.Tool.ID); ok && c.asked != nil {
+				p.allowed[c.asked] = it
 			}
 		}
 	}
-	return p.calls
+	return p.calls, p.allowed
 }
 
 func (p *pairing) end(it *item) {
@@ -99,12 +104,12 @@ func (p *pairing) ask(it *item) {
 	case len(open) > 0 && !copied:
 		c = open[0]
 	}
-	if c == nil {
-		return
-	}
-	c.fate = fateAsked
-	if c.asked == nil {
+	switch {
+	case c == nil:
+	case c.asked == nil:
 		c.asked = it
+	default: // as about its folder before
+		delete(p.allowed, c.asked)
 	}
 }
 
@@ -207,7 +212,8 @@ func (t *results) take(c *call, r *hook.ToolResult) { c.result, t.taken[r] = r, 
 // assign finds the calls of one agent and gives each its result in the host's files. The
 // calls that only the files have are among them.
 func (t *results) assign(items []*item, agent string) []*call {
-	calls := pair(items)
+	calls, allowed := pair(items)
+	maps.Copy(t.j.allowed, allowed)
 	if t.j.opts.Agent.Unnamed {
 		calls = joinRewritten(t.pairEqual(calls))
 		for _, c := range calls {

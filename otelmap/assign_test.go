@@ -236,3 +236,38 @@ func TestResultsBelongToTheirCalls(t *testing.T) {
 		})
 	}
 }
+
+// TestAnsweredQuestionSaysHowLongTheUserTook has a call that is asked about, allowed, and asked about
+// again, as for its folder and then for its file.
+func TestAnsweredQuestionSaysHowLongTheUserTook(t *testing.T) {
+	of := func(sec float64, kind hook.Kind) hook.Event {
+		e := turnTool(sec, kind, "p1", "run", "c1")
+		e.Key = ""
+		return e
+	}
+	asked, allowed := of(3, hook.KindPermission), of(5, hook.KindNote)
+	for name, c := range map[string]struct {
+		events []hook.Event
+		want   int64
+	}{
+		"not yet":   {nil, 0},
+		"allowed":   {[]hook.Event{allowed}, 2000},
+		"asked for": {[]hook.Event{allowed, of(6, hook.KindPermission)}, 0},
+		"twice":     {[]hook.Event{allowed, of(6, hook.KindPermission), of(7, hook.KindNote)}, 4000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events := append([]hook.Event{turnPrompt(1, "p1"), of(2, hook.KindToolStart), asked}, c.events...)
+			for i := range events {
+				events[i].Hash = uint64(i) + 1 //nolint:gosec // Small.
+			}
+			b := buildTurns(Carry{}, logged(events...))
+			call := spansOf(b, b.Runs(far)[0], nil)[1]
+			if len(call.Events) == 0 || call.Events[0].Name != EventPermission {
+				t.Fatalf("the call has the events %v, want %s first", call.Events, EventPermission)
+			}
+			if got := otlp.Find(call.Events[0].Attributes, KeyWaited).GetIntValue(); got != c.want {
+				t.Errorf("the user took %d ms, want %d", got, c.want)
+			}
+		})
+	}
+}

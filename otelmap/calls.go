@@ -37,8 +37,7 @@ type call struct {
 	used, named bool
 	// unreported says that only the host's files have the call.
 	unreported bool
-	// fate is fateAsked from a question to its answer, then how the call ended.
-	fate fate
+	fate       fate
 }
 
 // event returns the event that has the most to say about the call.

@@ -42,6 +42,8 @@ type joined struct {
 	// agents are the lead, then the subagents in the order in which they began.
 	agents []*actor
 	byID   map[string]*actor
+	// allowed are the user's answers to questions about calls, by these.
+	allowed map[*item]*item
 	// toolCalls counts the run's tool calls, of which toolFailures failed and
 	// toolUnknown are of unknown outcome.
 	toolCalls, toolFailures, toolUnknown int64
@@ -54,7 +56,7 @@ type joined struct {
 // join joins a run, which is still open if now is set, with what the host's files hold of it.
 func (b *Builder) join(r *Run, tr *hook.Transcript, now time.Time) *joined {
 	j := &joined{
-		Builder: b, run: r, tr: cmp.Or(tr, &b.unread), root: r.rootContext(&b.opts), open: !now.IsZero(), byID: make(map[string]*actor),
+		Builder: b, run: r, tr: cmp.Or(tr, &b.unread), root: r.rootContext(&b.opts), open: !now.IsZero(), byID: make(map[string]*actor), allowed: make(map[*item]*item),
 	}
 	j.files = b.filesOf(j.tr)
 	j.own = cmp.Or(j.files.shares[r.ID], &runFiles{})

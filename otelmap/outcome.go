@@ -50,7 +50,6 @@ func (j *joined) failure(c *call) string {
 // its result in the host's files if there is no event or it lacks the text or the status. A call
 // that has no end ends with the result, a denied one with the hooks that denied it.
 func (j *joined) decide(c *call) {
-	waits := c.fate == fateAsked
 	if rec := j.denial(c); rec != nil {
 		if c.fate = fateHook; c.post == nil {
 			c.end = max(c.start, instantOf(hooksEnded(rec)))
@@ -70,11 +69,11 @@ func (j *joined) decide(c *call) {
 	case c.post != nil:
 		return
 	case !c.used:
-		c.fate = j.unfinished(waits)
+		c.fate = j.unfinished(c)
 		return
 	// Files may have one refusal for a call that was interrupted and for one that the user
 	// rejected. It is an instruction to the model.
-	case (status == hook.ToolCancelled && !r.Ran || status == hook.ToolDenied) && waits:
+	case (status == hook.ToolCancelled && !r.Ran || status == hook.ToolDenied) && j.waits(c):
 		c.fate = fateAsked
 	case status == hook.ToolCancelled:
 		c.fate = fateInterrupted
@@ -82,16 +81,19 @@ func (j *joined) decide(c *call) {
 	c.end = max(c.start, instantOf(r.At))
 }
 
-// unfinished is the fate of a call of which only the start is known, and that it waits for an answer.
-func (j *joined) unfinished(waits bool) fate {
+// unfinished is the fate of a call of which only the start is known.
+func (j *joined) unfinished(c *call) fate {
 	if j.open {
 		return fateRunning
 	}
 	switch {
-	case j.turns() && waits:
+	case j.turns() && j.waits(c):
 		return fateAsked
 	case j.turns() && j.outcome == OutcomeInterrupted:
 		return fateInterrupted
 	}
 	return fateUnfinished
 }
+
+// waits reports that the user was asked about a call and is not known to have allowed it.
+func (j *joined) waits(c *call) bool { return c.asked != nil && j.allowed[c.asked] == nil }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/hookspan/hookspan/hook"
@@ -167,7 +168,7 @@ func (j *joined) rootEvents() (events []*tracepb.Span_Event, task string) {
 			e := j.event(EventNotification, it, it.Message, j.opts.MaxOutput)
 			if i+1 < len(j.run.items) && otlp.Find(e.Attributes, KeyAwaitsUser).GetBoolValue() {
 				// The host goes on when the user has acted.
-				e.Attributes = append(e.Attributes, otlp.Int(KeyWaited, max(0, j.run.items[i+1].At().Sub(it.At()).Milliseconds())))
+				e.Attributes = append(e.Attributes, waited(it, j.run.items[i+1]))
 			}
 			events = append(events, e)
 		case hook.KindNote, hook.KindSessionStart, hook.KindRequestError:
@@ -211,6 +212,11 @@ func (j *joined) event(name string, it *item, said string, limit int) *tracepb.S
 	a := texts(KeyText, j.opts.preview(said, limit))
 	a.facts(&j.opts, it)
 	return spanEvent(name, it.At(), a)
+}
+
+// waited is how long the host waited for the user, from an event to the next.
+func waited(from, to *item) *commonpb.KeyValue {
+	return otlp.Int(KeyWaited, max(0, to.At().Sub(from.At()).Milliseconds()))
 }
 
 // links returns the link to the previous run's root, if there was one.

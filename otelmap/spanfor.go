@@ -70,7 +70,7 @@ func (b *Builder) callKey(items []*item, it *item, agent string) string {
 		return ""
 	}
 	seen := make(map[string]int)
-	calls := pair(items)
+	calls, _ := pair(items)
 	if b.opts.Agent.Unnamed {
 		calls = joinRewritten(calls)
 	}

@@ -54,7 +54,11 @@ func (j *joined) toolMessage(c *call) *tracepb.Span {
 	}
 	s := newSpan(op, t.Name, a)
 	if c.asked != nil {
-		s.Events = append(s.Events, j.event(EventPermission, c.asked, "", 0))
+		asked := j.event(EventPermission, c.asked, "", 0)
+		if answer := j.allowed[c.asked]; answer != nil {
+			asked.Attributes = append(asked.Attributes, waited(c.asked, answer))
+		}
+		s.Events = append(s.Events, asked)
 	}
 	s.Events = append(s.Events, j.callHooks(c)...)
 	if failure != "" {

@@ -332,6 +332,9 @@ func (l *loaded) costs() map[int]float64 {
 
 // waited returns from when to when a call waited for approval.
 func waited(call, question *view.Row) (from, to time.Time) {
+	if !question.End.IsZero() {
+		return question.Start, question.End
+	}
 	ran, _ := call.Ran()
 	w := step.Waited(question.Start, call.Start.Add(call.Took()), ran)
 	return w.From, w.To

@@ -98,6 +98,9 @@ func (e Event) HookEnd() otelmap.End {
 	return otelmap.HookEnd(e.attrs().text(otelmap.KeyHookStatus), e.attrs().text(otelmap.KeyHookDecision))
 }
 
+// Waited is how long the host waited for the user, and whether it is known.
+func (e Event) Waited() (time.Duration, bool) { return e.attrs().milliseconds(otelmap.KeyWaited) }
+
 // Wait is a period in which an agent waited for its user. To is zero while it waits.
 type Wait struct{ From, To time.Time }
 
@@ -120,13 +123,15 @@ func (s Step) Waits() (out []Wait) {
 		switch e.Name() {
 		case otelmap.EventPermission:
 			ran, _ := s.Ran()
-			if s.End() == otelmap.EndRunning {
+			if waited, ok := e.Waited(); ok {
+				out = append(out, Wait{e.At(), e.At().Add(waited)})
+			} else if s.End() == otelmap.EndRunning {
 				out = append(out, Wait{From: e.At()})
 			} else if end := s.Ended(); !end.IsZero() {
 				out = append(out, Waited(e.At(), end, ran))
 			}
 		case otelmap.EventNotification:
-			if waited, ok := e.attrs().milliseconds(otelmap.KeyWaited); ok {
+			if waited, ok := e.Waited(); ok {
 				out = append(out, Wait{e.At(), e.At().Add(waited)})
 			} else if i == last && e.AwaitsUser() && s.End() == otelmap.EndRunning {
 				out = append(out, Wait{From: e.At()})

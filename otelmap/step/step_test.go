@@ -292,6 +292,14 @@ func TestWaitsAreThoseOfEvents(t *testing.T) {
 	if d := cmp.Diff([]Wait{{time.Unix(3, 0).UTC(), time.Unix(8, 0).UTC()}}, Of(call).Waits()); d != "" {
 		t.Error(d)
 	}
+	call.Attributes = texts(otelmap.KeyToolOutcome, otelmap.ToolOutcomeRunning)
+	if d := cmp.Diff([]Wait{{From: time.Unix(3, 0).UTC()}}, Of(call).Waits()); d != "" {
+		t.Error(d)
+	}
+	call.Events[0].Attributes = []*commonpb.KeyValue{otlp.Int(otelmap.KeyWaited, 1000)}
+	if d := cmp.Diff([]Wait{{time.Unix(3, 0).UTC(), time.Unix(4, 0).UTC()}}, Of(call).Waits()); d != "" {
+		t.Error("the user has answered:", d)
+	}
 	run := &tracepb.Span{
 		Attributes: texts(otelmap.KeyOutcome, otelmap.OutcomeRunning),
 		Events: []*tracepb.Span_Event{

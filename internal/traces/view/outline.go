@@ -67,7 +67,7 @@ func NewOutline(sum *store.Summary) *Outline {
 
 // NewSkimmer returns a skimmer that keeps what an Outline needs.
 func NewSkimmer() *otlp.Skimmer {
-	return step.NewSkimmer(step.PartKind, step.PartEnd, step.PartTool, step.PartRan, step.PartModel, step.PartUsage, step.PartHookEnds)
+	return step.NewSkimmer(step.PartKind, step.PartEnd, step.PartTool, step.PartRan, step.PartModel, step.PartUsage, step.PartHookEnds, step.PartWaits)
 }
 
 // Add adds a span, which the outline does not keep.

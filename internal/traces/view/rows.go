@@ -139,6 +139,10 @@ func (r *Row) describeEvent(e *tracepb.Span_Event) {
 		if took, ok := one.HookTook(); ok {
 			r.End = r.Start.Add(took)
 		}
+	case otelmap.EventPermission:
+		if waited, ok := one.Waited(); ok {
+			r.End = r.Start.Add(waited)
+		}
 	case otelmap.EventUsage:
 		r.usage = one.Usage()
 	}
