@@ -129,6 +129,7 @@ unit-tests:
 race: ## the packages' own tests under the race detector; needs a C compiler
 	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 20m ./...
 
+# What one part of the long forms may take, and the parts of soak-tables.
 SOAKTIME ?= 170m
 TABLES ?= ./fault $(ATTACKS)
 ATTACKS = ./security ./collector ./hookscli ./clinecli ./opencodecli
@@ -165,8 +166,8 @@ dashboard-pictures: ## docs/images/dashboard-*.png, the dashboard over invented 
 	cd collector-config/grafana/render && npm ci --ignore-scripts --no-audit --no-fund && npm run screenshots
 
 reproducible: ## builds programs and packages twice with cold caches, under different conditions, and compares them
-	$(GO) -C tests test -count=1 -timeout 30m ./security -soak -row 'built twice' -v
-	$(GO) -C tests test -count=1 -timeout 30m ./packages -run Twice -twice -v
+	$(GO) -C tests test -count=1 -timeout $(SOAKTIME) ./security -soak -row 'built twice' -v
+	$(GO) -C tests test -count=1 -timeout $(SOAKTIME) ./packages -run Twice -twice -v
 
 sbom: build ## dist/hookspan.cdx.json: the contents of the programs, as CycloneDX
 	@mkdir -p dist
