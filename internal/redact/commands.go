@@ -355,10 +355,11 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 }
 
 // opensValue reports whether the quotes from j to q, in the word at i, are before what a flag of one
-// letter, or two, or a sign of assignment has: they do not close a text around the command.
+// letter, or two, or behind switches, or a sign of assignment has: they do not close a text around the command.
 func opensValue(s string, i, j, q int) bool {
 	if byteIn(s, q, ",;)}] \r\n") {
 		return false
 	}
-	return byteIn(s, j-1, "=:") || s[i] == '-' && j-i <= 3 && byteIn(s, j-1, "pPubUw")
+	switches := endOf(s, i+1, j-i-2, oneOf("#JLOSfgiksv")) == j-1 // as in -fsSLu
+	return byteIn(s, j-1, "=:") || s[i] == '-' && (j-i <= 3 || switches) && byteIn(s, j-1, "pPubUw")
 }
