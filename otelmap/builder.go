@@ -34,8 +34,8 @@ type Builder struct {
 	// agent's files say about their ends.
 	background map[*item]*hook.Background
 	agentEnds  map[string]hook.Subagent
-	// logged is when the first copy in the log of an event that has copies was stored, by its offset.
-	logged map[int64]instant
+	// logged is what the first copy in the log of an event that has copies says, by its offset.
+	logged map[int64]firstCopy
 	// partial reports that reading began in the middle of the log.
 	partial bool
 	// maxStored and epoch follow the clock in the order of the log.
@@ -91,7 +91,7 @@ func NewBuilder(host, session string, o Options, c Carry) *Builder {
 		host: host, session: session, opts: o.withDefaults(host), carry: c, maxStored: c.Stored,
 		seed: maphash.MakeSeed(), seen: make(map[identity]*item), hooks: make(map[uint64][]*hook.Event),
 		facts: make(map[facts]*facts), names: make(map[string]string), background: make(map[*item]*hook.Background),
-		logged: make(map[int64]instant),
+		logged: make(map[int64]firstCopy),
 	}
 }
 
@@ -169,7 +169,7 @@ func (b *Builder) Add(e hook.Event) {
 	default:
 		first.last = max(first.last, e.Offset)
 		if _, known := b.logged[first.Offset]; !known {
-			b.logged[first.Offset] = first.stored
+			b.logged[first.Offset] = firstCopy{first.time, first.stored, first.Hash}
 		}
 		if id.time != 0 {
 			first.stored = max(instantOf(e.StoredAt), first.stored)

@@ -50,27 +50,34 @@ func parseTraceparent(s string) (sc trace.SpanContext, ok bool) {
 	}), true
 }
 
+// firstCopy is what the copies of one event may differ in: when it happened, when it was stored, and the
+// hash of its payload.
+type firstCopy struct {
+	time, stored instant
+	payload      uint64
+}
+
 // identifyRun gives a run its id. Without a turn, and in a later part of one, that is of the run's
 // first event in the log: what is stored later, also when the run was delivered, may have an earlier
 // time.
 func (b *Builder) identifyRun(r *Run) {
-	stored := r.first.stored
-	if at, copied := b.logged[r.first.Offset]; copied {
-		stored = at
+	first, copied := b.logged[r.first.Offset]
+	if !copied {
+		first = firstCopy{r.first.time, r.first.stored, r.first.Hash}
 	}
 	continued := func() RunID {
-		return spanid.Digest("turn", b.host, b.session, r.turn, strconv.FormatInt(int64(stored), 10))
+		return spanid.Digest("turn", b.host, b.session, r.turn, strconv.FormatInt(int64(first.stored), 10))
 	}
 	switch {
 	case r.turn == "":
-		subagent, payload := "", r.first.Hash
+		subagent := ""
 		if r.first.ParentAgent != "" {
 			subagent = r.first.Agent
 		}
 		if b.opts.FromFiles {
-			payload = 0 // it is the event's place
+			first.payload = 0 // it is the event's place
 		}
-		r.whole = spanid.Run(b.host, b.session, r.first.Kind, r.first.Name, r.first.Time(), stored.Time(), payload, subagent)
+		r.whole = spanid.Run(b.host, b.session, r.first.Kind, r.first.Name, first.time.Time(), first.stored.Time(), first.payload, subagent)
 		r.ID = r.whole
 	case r.continued:
 		r.ID = continued()

@@ -67,3 +67,20 @@ func TestRunsThatBeginAtOneTimeHaveTheirOwnIDs(t *testing.T) {
 		t.Errorf("found the runs %v, want two of different ids", runs)
 	}
 }
+
+// TestRunHasTheIDOfTheFirstCopyInTheLog has the copies of two plugins, whose payloads differ in their time. The
+// second one in the log was stored before the first.
+func TestRunHasTheIDOfTheFirstCopyInTheLog(t *testing.T) {
+	for name, timed := range map[string]bool{"with the host's time": true, "without": false} {
+		first, copied := turnTool(2, hook.KindToolStart, "", "Bash", "a"), turnTool(1.9, hook.KindToolStart, "", "Bash", "a")
+		first.Hash, copied.Hash = 1, 2
+		if timed {
+			first.Time, copied.Time = first.StoredAt, copied.StoredAt
+		}
+		events := logged(first, copied)
+		before, after := buildTurns(Carry{}, events[:1]).Runs(far), buildTurns(Carry{}, events).Runs(far)
+		if len(after) != 1 || after[0].ID != before[0].ID {
+			t.Errorf("%s: the runs are %v after the copy, want that of %v", name, after, before[0].ID)
+		}
+	}
+}
