@@ -195,11 +195,13 @@ func (s *segmenter) addAgentEvent(it *item) {
 		return
 	}
 	r = cmp.Or(r, asking)
-	if r == nil && it.Turn != "" {
+	switch {
+	case r != nil:
+	case it.Turn != "":
 		r = s.beginForAgent(it)
+	default:
+		r = s.guess(it)
 	}
-	// The parent agent's run is the best guess, then the open run.
-	r = cmp.Or(r, s.agentRuns[it.ParentAgent], s.open, s.last())
 	if r == nil && s.b.opts.Agent.Unnamed {
 		return // the agent's files have it in the run that it belongs to
 	}
@@ -211,6 +213,17 @@ func (s *segmenter) addAgentEvent(it *item) {
 	if a := r.attachAgent(it, s.b.turns()); len(a.items) == 1 || begins {
 		s.working = append(s.working, a)
 	}
+}
+
+// guess returns the run that an agent of which nothing is known works for, nil if all have been
+// silent for too long: its parent's is the best guess, then the open one.
+func (s *segmenter) guess(it *item) *Run {
+	for _, r := range []*Run{s.agentRuns[it.ParentAgent], s.open, s.last()} {
+		if r != nil && !r.silent && !s.silent(r, it) {
+			return r
+		}
+	}
+	return nil
 }
 
 // awake returns the runs of the event's agent and turn that have not been silent for too

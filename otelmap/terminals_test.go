@@ -153,6 +153,42 @@ func TestSilentRunWithoutATurnIsTheSameForEveryReading(t *testing.T) {
 	}
 }
 
+// TestAgentWithoutATurnAfterASilenceIsTheSameForEveryReading has a subagent whose events name no turn work
+// after a silence that ended its run, or begin then.
+func TestAgentWithoutATurnAfterASilenceIsTheSameForEveryReading(t *testing.T) {
+	const pre, post, start, end = hook.KindToolStart, hook.KindToolEnd, hook.KindRunStart, hook.KindRunComplete
+	agent := func(id string, events ...hook.Event) []hook.Event {
+		for i := range events {
+			events[i] = asAgent(events[i], id, "Explore")
+		}
+		return events
+	}
+	for name, after := range map[string][]hook.Event{
+		"a call":              agent("x", turnTool(4000, pre, "", "Bash", "a"), turnTool(4001, post, "", "Bash", "a"), turnEv(4002, end, "")),
+		"the end of a call":   agent("x", turnTool(4000, post, "", "Bash", "o"), turnEv(4001, end, "")),
+		"its start":           agent("x", turnEv(4000, start, ""), turnEv(4001, end, "")),
+		"another's start":     agent("y", turnEv(4000, start, ""), turnEv(4001, end, "")),
+		"a call of another's": agent("y", turnTool(4000, pre, "", "Bash", "a"), turnTool(4001, post, "", "Bash", "a")),
+	} {
+		for _, turn := range []string{"", "p1"} {
+			t.Run(name+" "+turn, func(t *testing.T) {
+				first := append([]hook.Event{turnPrompt(0, turn)}, agent("x", turnEv(1, start, ""), turnTool(2, pre, "", "Bash", "o"))...)
+				events := logged(append(append(first, after...), again(turnStop(4003, turn)))...)
+				for i := range events {
+					events[i].Hash = uint64(i) + 1 //nolint:gosec // Small.
+				}
+				b := buildTurns(Carry{}, events[:len(first)])
+				got := all(b, events[len(first)].StoredAt.Add(-time.Second))
+				off, carry := b.Boundary(func(RunID) bool { return true }, int64(len(first))*100)
+				got = append(got, all(buildTurns(carry, events[off/100:]), far)...)
+				if diff := cmp.Diff(all(buildTurns(Carry{}, events), far), got); diff != "" {
+					t.Errorf("in two deliveries (-whole +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
 // TestLaterPartOfATurnBeginsWhereItsFirstPartEnded has a turn work on after a silence, in
 // which the turn of another terminal ended meanwhile: what the files hold from before the
 // silence is the first part's, wherever reading begins.
