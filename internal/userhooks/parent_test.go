@@ -248,6 +248,11 @@ func TestParentIsTheSpanOfTheEvent(t *testing.T) {
 			r.add("TaskComplete", done)
 			return r.add("UserPromptSubmit", "")
 		},
+		"a call after the end": func(r *recording) hook.Event {
+			r.start()
+			r.add("TaskComplete", done)
+			return r.call("PreToolUse", "")
+		},
 		"a call of a later run": func(r *recording) hook.Event {
 			r.start()
 			r.calls(many, "x")
