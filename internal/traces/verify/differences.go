@@ -220,6 +220,9 @@ func (c *comparison) compareRequests() {
 			what := fmt.Sprintf("of %d and %d tokens", q.usage.Input, q.usage.Output)
 			if q.usage == (store.Usage{}) {
 				what = "without tokens"
+				if q.failed && c.lacks.RemovedFailures {
+					continue
+				}
 			}
 			c.note(Extra, q.run, "there", "", cmp.Or(q.id, what))
 		}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,6 +73,32 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 			got := bothReadingsOf(t, home)
 			if got.prompts-whole.prompts != c.prompts || got.calls-whole.calls != c.calls || got.output-whole.output != c.output || len(got.unread) != c.unread {
 				t.Errorf("found %+v, before %+v; want %d prompts, %d calls, %d tokens more, %d rows named", got, whole, c.prompts, c.calls, c.output, c.unread)
+			}
+		})
+	}
+}
+
+// TestKiloRemovesTheAnswerOfAFailedRequest has a turn whose only request was refused. When the user goes
+// on, Kilo removes that answer, so that its files have the prompt alone; opencode keeps it.
+func TestKiloRemovesTheAnswerOfAFailedRequest(t *testing.T) {
+	for word, want := range map[string]bool{"opencode": true, "kilo": false} {
+		t.Run(word, func(t *testing.T) {
+			home, w := t.TempDir(), work()
+			refused := w[1].steps[0]
+			refused.calls, refused.uncounted = nil, true
+			w[1].steps = []workStep{refused}
+			opencodeWork(word)(t, home, w)
+			change := func(statement string) {
+				opencodetest.Exec(t, filepath.Join(home, ".local", "share", word, word+".db"), statement+" WHERE id = 'msg_"+refused.id+"';")
+			}
+			change(`UPDATE message SET data = json_set(data, '$.error', json('{"name":"APIError","data":{"message":"no"}}'))`)
+			r := &read(t, home)[0]
+			if got := r.differences(t, r.spans); len(got) > 0 {
+				t.Fatalf("before it is removed: %v", got)
+			}
+			change("DELETE FROM message")
+			if got := r.differences(t, r.spans); (len(got) > 0) != want {
+				t.Errorf("found %v, want differences: %t", got, want)
 			}
 		})
 	}

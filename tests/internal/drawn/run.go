@@ -47,6 +47,9 @@ type Host struct {
 	// Open reports that the agent's files do not say that a run with this outcome has
 	// ended, so that an import may leave it out where no other prompt follows; may be nil.
 	Open func(outcome string) bool
+	// Forgets changes a story of the truth to what the agent's files still say of it when
+	// another prompt has followed; may be nil.
+	Forgets func(s *Story)
 	// Removes reports that the agent removes a session's file in which no prompt was
 	// answered when it starts again.
 	Removes bool
@@ -199,6 +202,9 @@ func (h *Host) said(want, got []Story, imported bool) (out []Story) {
 		open := (i == len(want)-1 || !answered) && imported && h.Open != nil && h.Open(s.Outcome)
 		if h.Say != nil {
 			h.Say(&s, imported)
+		}
+		if h.Forgets != nil && imported && i < len(want)-1 {
+			h.Forgets(&s)
 		}
 		if len(s.Calls) == 0 {
 			s.Calls = nil // as in a trace without calls

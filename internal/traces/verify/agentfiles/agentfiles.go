@@ -41,8 +41,9 @@ type Reading struct {
 // Lacks is what an agent's hooks report and its files lack.
 type Lacks struct {
 	// UnnamedCalls are calls without an id that did not end, ScriptCalls those that a script makes,
-	// CutTurns turns that are cut off before their first answer, or during a call.
-	UnnamedCalls, ScriptCalls, CutTurns bool
+	// CutTurns turns that are cut off before their first answer, or during a call. RemovedFailures
+	// are the last requests of turns that failed, without a text or a call, once the user went on.
+	UnnamedCalls, ScriptCalls, CutTurns, RemovedFailures bool
 }
 
 // LacksOf returns what the files of an agent lack.
@@ -233,7 +234,7 @@ var forms = map[string]form{
 	hook.HostPi: {
 		folders: "$PI_CODING_AGENT_SESSION_DIR $PI_CODING_AGENT_DIR/sessions ~/.pi/agent/sessions", open: openPi,
 	},
-	hook.HostKilo: {folders: "$XDG_DATA_HOME/kilo ~/.local/share/kilo $KILO_DB $XDG_DATA_HOME/kilo/$KILO_DB ~/.local/share/kilo/$KILO_DB", whole: readOpencode},
+	hook.HostKilo: {folders: "$XDG_DATA_HOME/kilo ~/.local/share/kilo $KILO_DB $XDG_DATA_HOME/kilo/$KILO_DB ~/.local/share/kilo/$KILO_DB", whole: readOpencode, lacks: Lacks{RemovedFailures: true}},
 }
 
 // editors are the patterns of the tasks of Cline in the storage of editors.
