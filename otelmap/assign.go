@@ -3,7 +3,6 @@ package otelmap
 import (
 	"cmp"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"time"
 
@@ -30,16 +29,14 @@ type pairing struct {
 	// newest questions by their hashes.
 	unasked   map[string][]*call
 	questions map[uint64]*item
-	// allowed are the user's answers by what was asked, if the host reports that the call may run.
-	allowed map[*item]*item
+	allowed   map[*item]*item // as in joined
 }
 
-// pair finds the calls of one agent, in the order of their first events, and the user's answers to
-// the questions about them.
-func pair(items []*item) (calls []*call, allowed map[*item]*item) {
+// pair finds the calls of one agent, in the order of their first events, and adds to allowed the
+// user's answers to the questions about them.
+func pair(items []*item, allowed map[*item]*item) []*call {
 	p := &pairing{
-		allowed: make(map[*item]*item),
-		failed:  make(map[hook.CallKey]*call), unasked: make(map[string][]*call), questions: make(map[uint64]*item),
+		failed: make(map[hook.CallKey]*call), unasked: make(map[string][]*call), questions: make(map[uint64]*item), allowed: allowed,
 	}
 	for i, it := range items {
 		if it.Tool == nil {
@@ -64,7 +61,7 @@ func pair(items []*item) (calls []*call, allowed map[*item]*item) {
 			}
 		}
 	}
-	return p.calls, p.allowed
+	return p.calls
 }
 
 func (p *pairing) end(it *item) {
@@ -212,8 +209,7 @@ func (t *results) take(c *call, r *hook.ToolResult) { c.result, t.taken[r] = r, 
 // assign finds the calls of one agent and gives each its result in the host's files. The
 // calls that only the files have are among them.
 func (t *results) assign(items []*item, agent string) []*call {
-	calls, allowed := pair(items)
-	maps.Copy(t.j.allowed, allowed)
+	calls := pair(items, t.j.allowed)
 	if t.j.opts.Agent.Unnamed {
 		calls = joinRewritten(t.pairEqual(calls))
 		for _, c := range calls {

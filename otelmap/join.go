@@ -42,7 +42,7 @@ type joined struct {
 	// agents are the lead, then the subagents in the order in which they began.
 	agents []*actor
 	byID   map[string]*actor
-	// allowed are the user's answers to questions about calls, by these.
+	// allowed are the user's answers that a call may run, by the questions.
 	allowed map[*item]*item
 	// toolCalls counts the run's tool calls, of which toolFailures failed and
 	// toolUnknown are of unknown outcome.

@@ -70,7 +70,7 @@ func (b *Builder) callKey(items []*item, it *item, agent string) string {
 		return ""
 	}
 	seen := make(map[string]int)
-	calls, _ := pair(items)
+	calls := pair(items, make(map[*item]*item))
 	if b.opts.Agent.Unnamed {
 		calls = joinRewritten(calls)
 	}

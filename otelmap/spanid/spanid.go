@@ -26,8 +26,8 @@ func Run(host, session string, kind hook.Kind, name string, at, stored time.Time
 	switch kind {
 	case hook.KindRunStart, hook.KindRunResume, hook.KindPrompt:
 	default:
-		// The run's beginning is missing, and another run may begin in the same millisecond, as
-		// by a clock that stands still.
+		// The run's beginning is missing, and another run may begin in the same millisecond.
+		// Where a clock stands still, only the payload differs.
 		identity += "/" + began + "/" + strconv.FormatUint(payload, 16) + "/" + name
 	}
 	if subagent != "" {

@@ -231,10 +231,8 @@ var forms = map[string]form{
 		open: openCline, lacks: Lacks{UnnamedCalls: true},
 	},
 	hook.HostOpencode: {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB $XDG_DATA_HOME/opencode/$OPENCODE_DB ~/.local/share/opencode/$OPENCODE_DB", whole: readOpencode},
-	hook.HostPi: {
-		folders: "$PI_CODING_AGENT_SESSION_DIR $PI_CODING_AGENT_DIR/sessions ~/.pi/agent/sessions", open: openPi,
-	},
-	hook.HostKilo: {folders: "$XDG_DATA_HOME/kilo ~/.local/share/kilo $KILO_DB $XDG_DATA_HOME/kilo/$KILO_DB ~/.local/share/kilo/$KILO_DB", whole: readOpencode, lacks: Lacks{RemovedFailures: true}},
+	hook.HostPi:       {folders: "$PI_CODING_AGENT_SESSION_DIR $PI_CODING_AGENT_DIR/sessions ~/.pi/agent/sessions", open: openPi},
+	hook.HostKilo:     {folders: "$XDG_DATA_HOME/kilo ~/.local/share/kilo $KILO_DB $XDG_DATA_HOME/kilo/$KILO_DB ~/.local/share/kilo/$KILO_DB", whole: readOpencode, lacks: Lacks{RemovedFailures: true}},
 }
 
 // editors are the patterns of the tasks of Cline in the storage of editors.
