@@ -84,3 +84,16 @@ func TestRunHasTheIDOfTheFirstCopyInTheLog(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaceInTheFilesIsNoPartOfAnID has a session whose files have grown in front of a run without a beginning.
+func TestPlaceInTheFilesIsNoPartOfAnID(t *testing.T) {
+	var ids []RunID
+	for place := range uint64(2) {
+		end := tool(1, hook.KindToolEnd, "a", "")
+		end.Hash = place + 1
+		ids = append(ids, build(Options{FromFiles: true}, Carry{}, logged(end)).Runs(far)[0].ID)
+	}
+	if ids[0] != ids[1] {
+		t.Errorf("at two places the run has the ids %v", ids)
+	}
+}

@@ -36,6 +36,10 @@ func TestRunsOfAClockThatStandsStill(t *testing.T) {
 	for kind, want := range map[hook.Kind]bool{hook.KindToolStart: true, hook.KindRunComplete: true, hook.KindRunStart: false, hook.KindPrompt: false} {
 		for _, reported := range []time.Time{at, {}} {
 			one, two := spanid.Run("h", "s", kind, "n", reported, at, 1, ""), spanid.Run("h", "s", kind, "n", reported, at, 2, "")
+			later := spanid.Run("h", "s", kind, "n", at, at.Add(1), 1, "")
+			if first := spanid.Run("h", "s", kind, "n", at, at, 1, ""); (first != later) != want {
+				t.Errorf("%v: the time of storing counts: %t, want %t", kind, first != later, want)
+			}
 			if (one != two) != want {
 				t.Errorf("%v at %v: the payload counts: %t, want %t", kind, reported, one != two, want)
 			}

@@ -7,8 +7,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/hookspan/hookspan/internal/otlp"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -130,4 +133,33 @@ func BenchmarkOutline(b *testing.B) {
 			b.Fatal(o.Len())
 		}
 	}
+}
+
+// TestOutlineHasTheAnswerToAQuestion has a call that is under way, and that the user has allowed.
+func TestOutlineHasTheAnswerToAQuestion(t *testing.T) {
+	call := &tracepb.Span{
+		SpanId: []byte("12345678"), Name: "execute_tool run", StartTimeUnixNano: 1e9,
+		Attributes: []*commonpb.KeyValue{otlp.String(otelmap.KeyOperation, otelmap.OpExecuteTool)},
+		Events:     []*tracepb.Span_Event{{Name: otelmap.EventPermission, TimeUnixNano: 2e9, Attributes: []*commonpb.KeyValue{otlp.Int(otelmap.KeyWaited, 3000)}}},
+	}
+	message, err := proto.Marshal(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	skimmed, err := NewSkimmer().Span(message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := NewOutline(&store.Summary{Spans: 1})
+	o.Add(skimmed)
+	o.Arrange()
+	for i := range o.Len() {
+		if row := o.Row(i); row.Event == otelmap.EventPermission {
+			if waited := row.End.Sub(row.Start); waited != 3*time.Second {
+				t.Errorf("the question has the answer after %v, want 3s", waited)
+			}
+			return
+		}
+	}
+	t.Error("no row is the question")
 }
