@@ -216,6 +216,9 @@ func (t *results) assign(items []*item, agent string) []*call {
 			t.nameCall(c)
 		}
 	}
+	if agent == "" {
+		calls = append(calls, t.lateEnds(calls)...)
+	}
 	for _, c := range calls {
 		t.j.toolTimes(c)
 	}
@@ -338,21 +341,6 @@ func (t *results) pairGroup(group []*call, found []*hook.ToolResult) (paired []*
 		paired = append(paired, e.from)
 	}
 	return paired
-}
-
-// before reports that a result is from before the call: it is that of one that no hook
-// reported.
-func (c *call) before(r *hook.ToolResult) bool {
-	return c.pre != nil && instantOf(r.At) < c.pre.at()-instant(agentLag)
-}
-
-// after reports that the call certainly began after a result. The end alone may be late.
-func (c *call) after(r *hook.ToolResult) bool {
-	lag := time.Millisecond // the precision of the files
-	if c.pre == nil {
-		lag = agentLag
-	}
-	return !r.At.IsZero() && r.At.Add(lag).Before(c.start.Time())
 }
 
 // distance is how little an end fits a call by the call's result: the time between them,

@@ -37,7 +37,9 @@ func (s *segmenter) endAgents(it *item) {
 		return
 	}
 	for _, a := range s.working {
-		if !slices.Contains(news.AtWork, a.id) {
+		// The clock may have been set back between the list and the agent's beginning.
+		began := a.items[0]
+		if behind := began.Offset > it.Offset && began.stored < it.stored; !behind && !slices.Contains(news.AtWork, a.id) {
 			a.stop(it.at())
 		}
 	}

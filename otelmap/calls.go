@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -165,6 +166,37 @@ func (j *joined) nest(calls []*call) {
 			}
 		}
 	}
+}
+
+// before reports that a result is from before the call: it is that of one that no hook
+// reported.
+func (c *call) before(r *hook.ToolResult) bool {
+	return c.pre != nil && instantOf(r.At) < c.pre.at()-instant(agentLag)
+}
+
+// after reports that the call certainly began after a result. The end alone may be late.
+func (c *call) after(r *hook.ToolResult) bool {
+	lag := time.Millisecond // the precision of the files
+	if c.pre == nil {
+		lag = agentLag
+	}
+	return !r.At.IsZero() && r.At.Add(lag).Before(c.start.Time())
+}
+
+// lateEnds takes from the lead's calls the ends that came behind the run's end with another input than
+// the start's, if the files have the result of the start's: of either call a hook was lost, since
+// agents wait for the hooks of a call.
+func (t *results) lateEnds(calls []*call) (ends []*call) {
+	stop := t.j.run.terminal
+	for _, c := range calls {
+		if stop == nil || c.pre == nil || c.post == nil || c.pre.Tool.input == c.post.Tool.input || c.post.at() <= stop.at() ||
+			len(t.free(resultKey{"", keyOf(c.pre)})) == 0 {
+			continue
+		}
+		ends = append(ends, &call{post: c.post})
+		c.post = nil
+	}
+	return ends
 }
 
 // identify returns the call's identity within its agent. Later events do not change it. Some models

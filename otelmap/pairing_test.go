@@ -42,10 +42,16 @@ func TestEndsBelongToTheirStarts(t *testing.T) {
 		"only the second one is asked":  {events: []hook.Event{start(1, "Read", a), end(1.5, "Read", a), start(2, "Read", b), start(3, "Bash", rm), asked(3.1, "Bash", rm)}, want: []string{read, read + "!" + ErrorToolUnfinished, bash + denies}},
 		"an input that a hook rewrote":  {events: []hook.Event{start(1, "Read", a), end(2, "Read", b)}, want: []string{read}},
 		"a rewritten one, after denied": {events: []hook.Event{start(1, "Bash", rm), asked(1.1, "Bash", rm), start(3, "Bash", a), end(4, "Bash", b)}, want: []string{bash + denies, bash}},
-		"elements of one call":          {events: []hook.Event{start(1, "Read", a), start(1.1, "Read", b), failed(end(2, "Read", a)), end(3, "Read", b)}, want: []string{read + fails, read}},
-		"a success after the failure":   {events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), end(2.1, "Bash", a)}, want: []string{bash + fails}},
-		"which has no start":            {events: []hook.Event{failed(end(2, "Bash", a)), end(2.1, "Bash", a)}, want: []string{bash + fails}},
-		"the same call again":           {events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), start(3, "Bash", a), end(4, "Bash", a)}, want: []string{bash + fails, bash}},
+		"which the files have as it was": {
+			events: []hook.Event{start(3, "Read", a), end(4, "Read", b)}, files: []hook.ToolResult{done}, want: []string{read},
+		},
+		"one of another input behind the turn": {
+			events: []hook.Event{start(3, "Read", a), end(10, "Read", b)}, files: []hook.ToolResult{done}, want: []string{read, read},
+		},
+		"elements of one call":        {events: []hook.Event{start(1, "Read", a), start(1.1, "Read", b), failed(end(2, "Read", a)), end(3, "Read", b)}, want: []string{read + fails, read}},
+		"a success after the failure": {events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), end(2.1, "Bash", a)}, want: []string{bash + fails}},
+		"which has no start":          {events: []hook.Event{failed(end(2, "Bash", a)), end(2.1, "Bash", a)}, want: []string{bash + fails}},
+		"the same call again":         {events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), start(3, "Bash", a), end(4, "Bash", a)}, want: []string{bash + fails, bash}},
 		"and each end is reported twice": {
 			events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), end(2.1, "Bash", a), start(3, "Bash", a), failed(end(4, "Bash", a)), end(4.1, "Bash", a)},
 			want:   []string{bash + fails, bash + fails},

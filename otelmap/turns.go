@@ -296,8 +296,9 @@ func (s *segmenter) work(it *item) {
 	if asking := s.asking(it); asking != nil && !asking.silent {
 		r = asking
 	}
+	r, before := s.partOf(r, it)
 	switch {
-	case r == nil && (it.Kind != hook.KindToolStart && s.delivered(it) || s.past(it)), r != nil && s.begunBefore(r, it):
+	case r == nil && (before || it.Kind != hook.KindToolStart && s.delivered(it) || s.past(it)):
 		s.missed(it) // it may also be a copy of an event that was delivered
 	case r == nil:
 		s.beginTurn(it, s.closeOpen)
@@ -313,20 +314,24 @@ func (s *segmenter) work(it *item) {
 	}
 }
 
-// begunBefore reports that the call that ends in a run has begun in a part of the turn before the place
-// where reading began.
-func (s *segmenter) begunBefore(r *Run, it *item) bool {
-	if it.Kind != hook.KindToolEnd || it.Tool.ID == "" || !r.later || s.slept(it) {
-		return false
+// partOf returns the part of a run's turn that the end of a call belongs to: the newest one with an
+// event of the call, else the turn's first. before reports that this one, and perhaps the call's
+// start, is before the place where reading began.
+func (s *segmenter) partOf(r *Run, it *item) (part *Run, before bool) {
+	if r == nil || it.Kind != hook.KindToolEnd || it.Tool.ID == "" || !r.later || s.slept(it) {
+		return r, false
 	}
 	for ; ; r = r.earlier {
 		for _, o := range slices.Backward(r.items) {
 			if o.Tool != nil && o.Tool.ID == it.Tool.ID {
-				return false
+				return r, false
 			}
 		}
-		if r.earlier == nil {
-			return r.later
+		switch {
+		case !r.later:
+			return r, false
+		case r.earlier == nil:
+			return nil, true
 		}
 	}
 }

@@ -1035,6 +1035,17 @@ func clockWasSetBack(events []hook.Event) bool {
 	})
 }
 
+// spanIDs are the ids of the spans of each run.
+func spanIDs(b *Builder, runs []*Run) map[RunID][]string {
+	out := make(map[RunID][]string)
+	for _, r := range runs {
+		for _, s := range spansOf(b, r, nil) {
+			out[r.ID] = append(out[r.ID], otlp.SpanID(s))
+		}
+	}
+	return out
+}
+
 // TestBoundaryIsWhereRunsCannotDiffer has what decides over a later run stand
 // in an earlier one, which was answered for: that one is read again.
 func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
@@ -1043,6 +1054,8 @@ func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
 	copied.StoredAt = start.StoredAt.Add(time.Second)
 	list := turnStop(7201, "t1")
 	list.Background = &hook.Background{Listed: true, AtWork: []string{"x"}}
+	before := turnStop(30, "t1")
+	before.Background = list.Background
 	for name, events := range map[string][]hook.Event{
 		"a run that began while another was open": {
 			turnPrompt(0, "t1"), turnTool(1, hook.KindToolStart, "t1", "Read", "a"),
@@ -1057,6 +1070,15 @@ func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
 			asAgent(turnEv(0, hook.KindRunStart, "t1"), "x", "Explore"), asAgent(turnEv(7200, hook.KindRunStart, "t1"), "y", "Explore"), list,
 			asAgent(turnTool(7202, hook.KindToolStart, "t1", "Read", "a"), "y", "Explore"),
 		},
+		"the end of a call without a start in a later part of its turn": {
+			turnPrompt(0, "t1"), turnStop(1, "t1"), turnPrompt(7200, "t1"), turnTool(7201, hook.KindToolEnd, "t1", "Read", "a"),
+			turnStop(7202, "t1"),
+		},
+		"a list of the agents at work from before the clock was set back": {
+			turnPrompt(0, "t1"), asAgent(turnEv(1, hook.KindRunStart, "t1"), "x", "Explore"), before,
+			asAgent(turnEv(31, hook.KindRunComplete, "t1"), "x", "Explore"), turnPrompt(25, "t2"),
+			asAgent(turnEv(26, hook.KindRunStart, "t2"), "y", "Explore"), asAgent(turnTool(40, hook.KindToolStart, "t2", "Read", "a"), "y", "Explore"),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events = logged(events...)
@@ -1064,17 +1086,14 @@ func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
 			want := whole.Runs(far)
 			off, carry := whole.Boundary(func(id RunID) bool { return id == want[0].ID }, int64(len(events))*100)
 			b := buildTurns(carry, events[off/100:])
-			var got []RunID
-			for _, r := range b.Runs(far) {
-				got = append(got, r.ID)
-			}
+			all, got := spanIDs(whole, want), spanIDs(b, b.Runs(far))
 			for _, r := range want[1:] {
-				if !slices.Contains(got, r.ID) {
-					t.Errorf("run %s is not read from %d on, which gives %v", r.ID, off, got)
+				if !slices.Equal(got[r.ID], all[r.ID]) {
+					t.Errorf("run %s has from %d on spans %v, want %v", r.ID, off, got[r.ID], all[r.ID])
 				}
 			}
-			for _, id := range got {
-				if !slices.ContainsFunc(want, func(r *Run) bool { return r.ID == id }) {
+			for id := range got {
+				if all[id] == nil {
 					t.Errorf("run %s is there only from %d on", id, off)
 				}
 			}
