@@ -339,7 +339,7 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 			return argument{lo: q, hi: q}, end
 		case length < 0, j > i && !opensValue(s, i, j, q):
 			return argument{lo: i, hi: j}, end // The quote closes a text around the command.
-		case j == i, s[i] == '-':
+		case j == i, s[i] == '-', s[i:j] == "$":
 			stop := q + len(strings.TrimRight(s[q:q+length], `\`))
 			next := q + length + 1
 			password := closingQuotes(s[:end], next+1)
@@ -347,7 +347,7 @@ func (t *text) wordAt(i, end int) (w argument, next int) {
 				j = next
 				continue
 			}
-			return argument{lo: q, hi: stop, quoted: true, flag: s[i:j]}, next
+			return argument{lo: q, hi: stop, quoted: true, flag: strings.TrimSuffix(s[i:j], "$")}, next
 		}
 		j = q + length + 1
 	}
@@ -361,5 +361,5 @@ func opensValue(s string, i, j, q int) bool {
 		return false
 	}
 	switches := endOf(s, i+1, j-i-2, oneOf("#JLOSfgiksv")) == j-1 // as in -fsSLu
-	return byteIn(s, j-1, "=:") || s[i] == '-' && (j-i <= 3 || switches) && byteIn(s, j-1, "pPubUw")
+	return byteIn(s, j-1, "=:$") || s[i] == '-' && (j-i <= 3 || switches) && byteIn(s, j-1, "pPubUwE")
 }

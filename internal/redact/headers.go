@@ -26,7 +26,19 @@ func headerValue(s string, i int) int {
 	if p = blanks(s, p); byteIn(s, p, "{") {
 		p = blanks(s, p+1)
 	}
-	return blanks(s, closingQuotes(s, p))
+	return escapedBlanks(s, closingQuotes(s, p))
+}
+
+// escapedBlanks is where the blanks at i end, of which the shell's backslashes, in JSON two, may be before some.
+func escapedBlanks(s string, i int) int {
+	for {
+		i = blanks(s, i)
+		p := endOf(s, i, 2, oneOf(`\`))
+		if p == i || !byteIn(s, p, " ") {
+			return i
+		}
+		i = p + 1
+	}
 }
 
 // authHeader reads an Authorization header.
@@ -40,7 +52,7 @@ func authHeader(t *text, i int) []span {
 		return nil
 	}
 	word := endOf(s, p, 24, wordBytes.or("-"))
-	q := endOf(s, word, len(s), oneOf(" \t"))
+	q := escapedBlanks(s, word)
 	scheme := strings.ToLower(s[p:word])
 	fields := slices.Contains(fieldSchemes(), scheme)
 	known := fields || slices.Contains(plainSchemes(), scheme)
