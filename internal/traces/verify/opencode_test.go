@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -78,18 +79,22 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 	}
 }
 
-// TestKiloRemovesTheAnswerOfAFailedRequest has a turn whose only request was refused. When the user goes
-// on, Kilo removes that answer, so that its files have the prompt alone; opencode keeps it.
-func TestKiloRemovesTheAnswerOfAFailedRequest(t *testing.T) {
-	for word, want := range map[string]bool{"opencode": true, "kilo": false} {
-		t.Run(word, func(t *testing.T) {
+// TestFailuresThatNoAnswerShows has a turn that failed and whose answer is not in the files. When the
+// user goes on, Kilo removes that of a request that was refused; opencode keeps it. If the model does
+// not exist, neither makes a request.
+func TestFailuresThatNoAnswerShows(t *testing.T) {
+	for _, c := range []struct {
+		word            string
+		requested, want bool
+	}{{"opencode", true, true}, {"kilo", true, false}, {"opencode", false, false}, {"kilo", false, false}} {
+		t.Run(fmt.Sprintf("%s, requested %t", c.word, c.requested), func(t *testing.T) {
 			home, w := t.TempDir(), work()
 			refused := w[1].steps[0]
 			refused.calls, refused.uncounted = nil, true
 			w[1].steps = []workStep{refused}
-			opencodeWork(word)(t, home, w)
+			opencodeWork(c.word)(t, home, w)
 			change := func(statement string) {
-				opencodetest.Exec(t, filepath.Join(home, ".local", "share", word, word+".db"), statement+" WHERE id = 'msg_"+refused.id+"';")
+				opencodetest.Exec(t, filepath.Join(home, ".local", "share", c.word, c.word+".db"), statement+" WHERE id = 'msg_"+refused.id+"';")
 			}
 			change(`UPDATE message SET data = json_set(data, '$.error', json('{"name":"APIError","data":{"message":"no"}}'))`)
 			r := &read(t, home)[0]
@@ -97,8 +102,11 @@ func TestKiloRemovesTheAnswerOfAFailedRequest(t *testing.T) {
 				t.Fatalf("before it is removed: %v", got)
 			}
 			change("DELETE FROM message")
-			if got := r.differences(t, r.spans); (len(got) > 0) != want {
-				t.Errorf("found %v, want differences: %t", got, want)
+			if failed := r.spans[1].ScopeSpans[0]; !c.requested {
+				failed.Spans = failed.Spans[:1] // the root
+			}
+			if got := r.differences(t, r.spans); (len(got) > 0) != c.want {
+				t.Errorf("found %v, want differences: %t", got, c.want)
 			}
 		})
 	}

@@ -127,7 +127,7 @@ func (c *comparison) compareOutcome(t *agentfiles.Turn, r run) {
 	switch {
 	case unseen, theirs == r.outcome, theirs == otelmap.OutcomeInterrupted && stopped:
 	case stopped && c.lacks.CutTurns && c.stoppedIn(r):
-	case theirs == otelmap.OutcomeInterrupted && r.outcome == otelmap.OutcomeFailed && c.lacks.RemovedFailures:
+	case theirs == otelmap.OutcomeInterrupted && r.outcome == otelmap.OutcomeFailed && (c.lacks.RemovedFailures || c.lacks.EarlyFailures && !r.work):
 	default:
 		c.add(Difference{
 			Trace: r.trace, Kind: Outcome, What: "the turn of " + at(t.At), InTrace: r.outcome, InFiles: theirs, File: t.File, IDs: []string{"line " + strconv.Itoa(t.Line)},

@@ -41,9 +41,10 @@ type Reading struct {
 // Lacks is what an agent's hooks report and its files lack.
 type Lacks struct {
 	// UnnamedCalls are calls without an id that did not end, ScriptCalls those that a script makes,
-	// CutTurns turns that are cut off before their first answer, or during a call. RemovedFailures
-	// are the last requests of turns that failed, without a text or a call, once the user went on.
-	UnnamedCalls, ScriptCalls, CutTurns, RemovedFailures bool
+	// CutTurns turns that are cut off before their first answer, or during a call. EarlyFailures
+	// are those of turns before their first request, RemovedFailures the last requests of turns that failed,
+	// without a text or a call, once the user went on.
+	UnnamedCalls, ScriptCalls, CutTurns, EarlyFailures, RemovedFailures bool
 }
 
 // LacksOf returns what the files of an agent lack.
@@ -230,7 +231,7 @@ var forms = map[string]form{
 				"$VSCODE_PORTABLE/user-data", "$VSCODE_AGENT_FOLDER/data", "~/.*-server*/data", "~/.local/share/code-server", "$XDG_DATA_HOME/code-server"),
 		open: openCline, lacks: Lacks{UnnamedCalls: true},
 	},
-	hook.HostOpencode: {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB $XDG_DATA_HOME/opencode/$OPENCODE_DB ~/.local/share/opencode/$OPENCODE_DB", whole: readOpencode},
+	hook.HostOpencode: {folders: "$XDG_DATA_HOME/opencode ~/.local/share/opencode $OPENCODE_DB $XDG_DATA_HOME/opencode/$OPENCODE_DB ~/.local/share/opencode/$OPENCODE_DB", whole: readOpencode, lacks: Lacks{EarlyFailures: true}},
 	hook.HostPi:       {folders: "$PI_CODING_AGENT_SESSION_DIR $PI_CODING_AGENT_DIR/sessions ~/.pi/agent/sessions", open: openPi},
 	hook.HostKilo:     {folders: "$XDG_DATA_HOME/kilo ~/.local/share/kilo $KILO_DB $XDG_DATA_HOME/kilo/$KILO_DB ~/.local/share/kilo/$KILO_DB", whole: readOpencode, lacks: Lacks{RemovedFailures: true}},
 }
