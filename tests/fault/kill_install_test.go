@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +37,7 @@ var userFiles = map[string]string{
 	".kimi-code/config.toml": "a = 1 # mine",
 	".qwen/settings.json":    "{\"a\": 1}\n",
 	".copilot/config.json":   "{}\n",
-	".config/opencode/x":     "x", ".cline/x": "x", "Documents/x": "x", ".local/share/x": "x", ".local/state/x": "x",
+	".config/opencode/x":     "x", ".config/kilo/x": "x", ".pi/agent/x": "x", ".cline/x": "x", "Documents/x": "x", ".local/share/x": "x", ".local/state/x": "x",
 }
 
 func killInstalls(t *testing.T, r *proof.Result) {
@@ -84,8 +85,15 @@ func killInstall(t *testing.T, r *proof.Result, bin, word string, command []stri
 		}
 		return before
 	}
-	fresh()
+	before := fresh()
 	calls := run(nil, command...).Calls
+	for path := range installtest.Tree(t, home, false) {
+		if _, known := before[path]; !known && !slices.ContainsFunc(slices.Collect(maps.Keys(userFiles)), func(file string) bool {
+			return strings.HasPrefix(path, filepath.ToSlash(filepath.Dir(file))+"/")
+		}) {
+			r.Break("%v makes %s, and userFiles has no file of the user's in its folder", command, path)
+		}
+	}
 	for name := range calls {
 		if !slices.Contains(installing, name) {
 			delete(calls, name)
