@@ -216,9 +216,7 @@ func (t *results) assign(items []*item, agent string) []*call {
 			t.nameCall(c)
 		}
 	}
-	if agent == "" {
-		calls = append(calls, t.lateEnds(calls)...)
-	}
+	calls = append(calls, t.lateEnds(calls, agent)...)
 	for _, c := range calls {
 		t.j.toolTimes(c)
 	}

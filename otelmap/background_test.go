@@ -61,3 +61,19 @@ func TestAgentsInTheBackgroundEndWithoutReport(t *testing.T) {
 		})
 	}
 }
+
+// TestAListStopsAnAgentWhoseStartIsStoredLate has a list of no agent behind the beginning of one, which
+// is stored only after it.
+func TestAListStopsAnAgentWhoseStartIsStoredLate(t *testing.T) {
+	at := func(sec, stored float64, e hook.Event) hook.Event {
+		e.Time, e.StoredAt = ev(sec, 0).Time, ev(stored, 0).Time
+		return e
+	}
+	list := at(3, 3, turnStop(3, "p1"))
+	list.Background = &hook.Background{Listed: true}
+	b := buildTurns(Carry{}, logged(at(0, 0, turnPrompt(0, "p1")), list, at(2, 4, asAgent(turnEv(2, hook.KindRunStart, "p1"), "x", "Explore"))))
+	want := []string{"completed: invoke_agent Explore!RunAbandoned"}
+	if diff := cmp.Diff(want, outline(b, b.Runs(epoch.Add(time.Minute)), nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -183,14 +183,17 @@ func (c *call) after(r *hook.ToolResult) bool {
 	return !r.At.IsZero() && r.At.Add(lag).Before(c.start.Time())
 }
 
-// lateEnds takes from the lead's calls the ends that came behind the run's end with another input than
-// the start's, if the files have the result of the start's: of either call a hook was lost, since
+// lateEnds takes from an agent's calls the ends that came behind its end with another input than the
+// start's, if the files have the result of the start's: of either call a hook was lost, since
 // agents wait for the hooks of a call.
-func (t *results) lateEnds(calls []*call) (ends []*call) {
+func (t *results) lateEnds(calls []*call, agent string) (ends []*call) {
 	stop := t.j.run.terminal
+	if a := t.j.run.agents[agent]; a != nil {
+		stop = a.ended
+	}
 	for _, c := range calls {
 		if stop == nil || c.pre == nil || c.post == nil || c.pre.Tool.input == c.post.Tool.input || c.post.at() <= stop.at() ||
-			len(t.free(resultKey{"", keyOf(c.pre)})) == 0 {
+			len(t.free(resultKey{agent, keyOf(c.pre)})) == 0 {
 			continue
 		}
 		ends = append(ends, &call{post: c.post})

@@ -27,6 +27,9 @@ func TestEndsBelongToTheirStarts(t *testing.T) {
 	const rm, a, b = `{"command":"rm -rf /"}`, `{"path":"a"}`, `{"path":"b"}`
 	denied := hook.ToolResult{ID: id, Turn: "p1", Name: "Bash", Input: rm, Status: hook.ToolDenied, Text: "denied", Asked: ev(1, 0).Time, At: ev(2, 0).Time}
 	done := hook.ToolResult{ID: id, Turn: "p1", Name: "Read", Input: a, Text: "alpha", Asked: ev(3, 0).Time, At: ev(4, 0).Time}
+	agentsDone := done
+	agentsDone.Agent = "x"
+	agents := func(e hook.Event) hook.Event { return asAgent(e, "x", "Explore") }
 	denial := []hook.Event{start(1, "Bash", rm), asked(1.1, "Bash", rm), start(3, "Read", a), end(4, "Read", a)}
 	const bash, read, fails, denies = "execute_tool Bash#call_0", "execute_tool Read#call_0", "!" + ErrorToolFailure, "!" + ErrorToolDenied
 	for name, c := range map[string]struct {
@@ -45,8 +48,15 @@ func TestEndsBelongToTheirStarts(t *testing.T) {
 		"which the files have as it was": {
 			events: []hook.Event{start(3, "Read", a), end(4, "Read", b)}, files: []hook.ToolResult{done}, want: []string{read},
 		},
+		"behind the turn, without the files": {events: []hook.Event{start(3, "Read", a), end(10, "Read", b)}, want: []string{read}},
 		"one of another input behind the turn": {
 			events: []hook.Event{start(3, "Read", a), end(10, "Read", b)}, files: []hook.ToolResult{done}, want: []string{read, read},
+		},
+		"or behind the end of its agent": {
+			events: []hook.Event{
+				agents(start(3, "Read", a)), asAgent(turnEv(5, hook.KindRunComplete, "p1"), "x", "Explore"), agents(end(6, "Read", b)),
+			},
+			files: []hook.ToolResult{agentsDone}, want: []string{"invoke_agent Explore#", read, read},
 		},
 		"elements of one call":        {events: []hook.Event{start(1, "Read", a), start(1.1, "Read", b), failed(end(2, "Read", a)), end(3, "Read", b)}, want: []string{read + fails, read}},
 		"a success after the failure": {events: []hook.Event{start(1, "Bash", a), failed(end(2, "Bash", a)), end(2.1, "Bash", a)}, want: []string{bash + fails}},

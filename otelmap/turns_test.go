@@ -307,6 +307,28 @@ func TestTurns(t *testing.T) {
 			[]string{"completed: execute_tool Bash#a", "completed: execute_tool Bash#b"},
 		},
 		{
+			"a call of the first one that ends in the second one is the first one's",
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnTool(1, pre, "p1", "Bash", "a"), turnStop(3, "p1"), turnPrompt(6, "p1"), turnTool(8, post, "p1", "Bash", "a"), turnStop(9, "p1"),
+			},
+			[]string{"completed: execute_tool Bash#a", "completed: "},
+		},
+		{
+			"as is a call without a start",
+			[]hook.Event{turnPrompt(0, "p1"), turnStop(3, "p1"), turnPrompt(6, "p1"), turnTool(8, post, "p1", "Bash", "a"), turnStop(9, "p1")},
+			[]string{"completed: execute_tool Bash#a", "completed: "},
+		},
+		{
+			"unless it has no id either",
+			[]hook.Event{turnPrompt(0, "p1"), turnStop(3, "p1"), turnPrompt(6, "p1"), unkeyed(turnTool(8, post, "p1", "Bash", "")), turnStop(9, "p1")},
+			[]string{"completed: ", "completed: execute_tool Bash"},
+		},
+		{
+			"or the first one was closed for its silence",
+			[]hook.Event{turnPrompt(0, "p1"), turnTool(7200, post, "p1", "Bash", "a"), turnTool(7201, post, "p1", "Bash", "b")},
+			[]string{"interrupted: ", "interrupted: execute_tool Bash#a, execute_tool Bash#b"},
+		},
+		{
 			"a call without a turn that is under way when the next prompt comes ends in its run",
 			[]hook.Event{
 				turnPrompt(0, ""), turnTool(1, pre, "", "Bash", "a"), turnPrompt(2, ""), turnTool(3, post, "", "Bash", "a"),
