@@ -123,7 +123,10 @@ func (t *text) command(c *command, i int) []span {
 	if hi < 0 || i < t.read[c] {
 		return nil
 	}
-	words := t.words(lo)
+	words := t.elements(lo)
+	if words == nil && byteIn(s, hi, " \t") {
+		words = t.words(lo)
+	}
 	// What is read once needs no second look, even if it names the program again;
 	// what is in quotes may be another command.
 	if t.read == nil {
@@ -146,7 +149,7 @@ func (t *text) command(c *command, i int) []span {
 	return out
 }
 
-// nameAt is where the command's name is, with a blank behind it, of which the probe
+// nameAt is where the command's name is, with a blank or quotes behind it, of which the probe
 // fits at i; hi is -1 if it is none of the names.
 func (c *command) nameAt(s string, i int) (lo, hi int) {
 	for n, name := range c.names {
@@ -155,7 +158,7 @@ func (c *command) nameAt(s string, i int) (lo, hi int) {
 		if strings.HasPrefix(s[min(hi, len(s)):], ".exe") {
 			hi += len(".exe")
 		}
-		if lo >= 0 && byteIn(s, hi, " \t") && strings.HasPrefix(s[lo:], name) && boundaryBefore(s, lo) {
+		if lo >= 0 && byteIn(s, hi, " \t\\\"'") && strings.HasPrefix(s[lo:], name) && boundaryBefore(s, lo) {
 			return lo, hi
 		}
 	}
@@ -316,6 +319,35 @@ func (t *text) words(i int) []argument {
 		i = next
 	}
 	return out
+}
+
+// elements reads the words of a command that is a list of quoted words, from its name on:
+// ["curl", "-u", "user:password"]. There are none if it is no such list.
+func (t *text) elements(i int) (out []argument) {
+	s := t.s
+	for end := min(len(s), i+longestCommand); i < end; {
+		q := find(s, i, end, "\"'\n")
+		w := argument{lo: i, hi: i + len(strings.TrimRight(s[i:q], `\`))}
+		comma := afterBlanks(s, closingQuotes(s[:end], q))
+		if q == end || s[q] == '\n' || out == nil && (strings.Contains(s[w.lo:w.hi], " ") || !byteIn(s, comma, ",")) {
+			break
+		}
+		w.quoted = strings.Contains(s[w.lo:w.hi], " ") // it may be another command
+		out = append(out, w)
+		open := afterBlanks(s[:end], comma+1)
+		if i = closingQuotes(s[:end], open); i == open || !byteIn(s, comma, ",") {
+			break
+		}
+	}
+	return out
+}
+
+// afterBlanks is where the blanks and the line breaks at i end.
+func afterBlanks(s string, i int) int {
+	for i = blanks(s, i); lineBreak(s, i) > 0; {
+		i = blanks(s, i+lineBreak(s, i))
+	}
+	return i
 }
 
 // wordAt reads one word. Quotes around it, or around what follows a flag or a
