@@ -121,9 +121,11 @@ type Subagent struct {
 	at int // as a Call's
 }
 
-// workParts are what Work needs of spans, requestParts what a Request needs but for its calls.
+// workParts are what Work needs of spans, requestParts what a Request needs but for its calls, callParts
+// what EachCall says of a call.
 var (
 	requestParts = []step.Part{step.PartKind, step.PartModel, step.PartUsage, step.PartBranch}
+	callParts    = []step.Part{step.PartKind, step.PartEnd, step.PartTool, step.PartServer, step.PartArguments}
 	workParts    = append([]step.Part{
 		step.PartEnd, step.PartTool, step.PartCallID, step.PartServer, step.PartFolder, step.PartRan, step.PartDenier, step.PartArguments,
 		step.PartFailure, step.PartAgent, step.PartAsked, step.PartHookEnds, step.PartHooks, step.PartWaits,
@@ -146,6 +148,11 @@ func (s *Store) EachOther(ctx context.Context, f Filter, known func(*Summary) bo
 // which is quicker.
 func (s *Store) EachRequest(ctx context.Context, f Filter, visit func(*Work) error) error {
 	return s.eachWork(ctx, f, nil, requestParts, ` AND role IN (1, 3)`, nil, visit)
+}
+
+// EachCall is EachOther with the tools, arguments and ends of calls alone, which is quicker.
+func (s *Store) EachCall(ctx context.Context, f Filter, known func(*Summary) bool, visit func(*Work) error) error {
+	return s.eachWork(ctx, f, nil, callParts, ` AND role NOT IN (1, 3)`, known, visit)
 }
 
 // EachWhole is EachWork with stored tasks alone, with all of their calls and the results.

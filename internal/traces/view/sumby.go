@@ -77,6 +77,14 @@ func SumBy(ctx context.Context, s *store.Store, f store.Filter, zone *time.Locat
 func sumWork(ctx context.Context, s *store.Store, f store.Filter, by store.By) (*Sums, error) {
 	sums := &Sums{By: by, Calls: CallFilter{Tool: f.Tool, Failed: f.Failed, Denied: f.Denied}}
 	add := func(w *store.Work) error { sums.Add(w); return nil }
+	if by == store.ByModel || by == BySide { // only a task with denied calls has denied edits
+		return sums, s.EachCall(ctx, f, func(t *store.Summary) bool {
+			if t.ToolDenials == 0 {
+				sums.Add(&store.Work{Summary: *t})
+			}
+			return t.ToolDenials == 0
+		}, add)
+	}
 	if !OfRequests(by) {
 		return sums, s.EachWork(ctx, f, nil, add)
 	}

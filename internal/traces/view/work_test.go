@@ -1,8 +1,13 @@
 package view
 
 import (
+	"fmt"
+	"maps"
+	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/hookspan/hookspan/internal/testkit/ramdir"
 	"github.com/hookspan/hookspan/internal/traces/store"
 	"github.com/hookspan/hookspan/otelmap"
 )
@@ -38,5 +43,45 @@ func TestFailuresThatDifferInNumbersAreOne(t *testing.T) {
 	}
 	if len(sums.Groups()) != len(groups) || got[7] != 1 || got[5] != 1 || got[3] != 1 || got[2] != 3 {
 		t.Errorf("groups by their calls: %v", got)
+	}
+}
+
+// TestDeniedEdits counts the edits that were denied, by model and on a side, which has the time of the
+// tasks without denials too.
+func TestDeniedEdits(t *testing.T) {
+	const s = time.Second
+	st, err := store.Open(t.Context(), filepath.Join(ramdir.New(t), "traces.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	for i, denied := range [][]string{{"Edit", "Bash"}, {}, {"Edit", "Edit"}} {
+		b := newBuild(fmt.Sprint("task", i))
+		root := b.Root("Work", otelmap.OutcomeCompleted, []time.Duration{9 * s, 5 * s, 4 * s}[i])
+		edit := `{"file_path":"a.go","old_string":"a","new_string":"b"}`
+		b.Tool(root, "Edit", edit, 0, s)
+		for n, tool := range denied {
+			arguments := map[string]string{"Edit": edit, "Bash": `{"command":"make"}`}[tool]
+			b.Tool(root, tool, arguments, time.Duration(n+1)*s, time.Duration(n+2)*s)
+			b.Fail(otelmap.ErrorToolDenied, "The user rejected it")
+		}
+		if err := st.UploadTraces(t.Context(), b.Messages()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sums, err := SumBy(t.Context(), st, store.Filter{}, time.UTC, store.ByModel, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]int)
+	for _, g := range sums.Groups {
+		got[g.Key] = g.EditsDenied
+	}
+	if want := map[string]int{"claude-sonnet-4-5": 3}; !maps.Equal(got, want) {
+		t.Errorf("denied edits by model: %v, want %v", got, want)
+	}
+	side, err := SideOf(t.Context(), st, "all", store.Filter{})
+	if err != nil || side.EditsDenied != 3 || side.P50 != 5*s || side.Traces != 3 {
+		t.Errorf("a side has %d denied edits of %d tasks, P50 %s, %v; want 3 of 3, 5s", side.EditsDenied, side.Traces, side.P50, err)
 	}
 }
