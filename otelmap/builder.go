@@ -222,6 +222,8 @@ func (b *Builder) Runs(now time.Time) []*Run {
 			r.EndedAt = latest(r.EndedAt, rec.StoredAt)
 		}
 		idle := hook.Elapsed(now, r.EndedAt, b.opts.IdleTimeout)
+		// What the agent does later is a later part, also if the run gets the end behind which it went on.
+		r.silent = r.silent || idle && b.turns() && r.terminal == nil && r.Outcome == ""
 		if idle || r.superseded() {
 			r.settle()
 		}

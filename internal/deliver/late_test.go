@@ -579,11 +579,13 @@ func TestCallsOfATurnThatContinues(t *testing.T) {
 		return said("PostToolUse", "p1", fmt.Sprintf(`"tool_name":"Bash","tool_input":{},"tool_use_id":%q,"tool_response":"ok"`, id))
 	}
 	type step struct {
-		recs    []spool.Record
-		refused bool
+		recs            []spool.Record
+		refused, silent bool
 	}
-	does := func(recs ...spool.Record) step { return step{recs, false} }
-	refused := func(recs ...spool.Record) step { return step{recs, true} }
+	does := func(recs ...spool.Record) step { return step{recs: recs} }
+	refused := func(recs ...spool.Record) step { return step{recs: recs, refused: true} }
+	// behind is a step behind which the turn is silent for longer than a run may be.
+	behind := func(recs ...spool.Record) step { return step{recs: recs, silent: true} }
 	agent := said("SubagentStart", "p0", `"agent_id":"a1","agent_type":"Explore"`)
 	for name, steps := range map[string][]step{
 		"the end is stored in the next part": {does(prompt("p1"), pre("a"), stop("p1")), does(pre("b"), post("a"), post("b"), stop("p1"))},
@@ -602,6 +604,7 @@ func TestCallsOfATurnThatContinues(t *testing.T) {
 			does(prompt("p1"), stop("p1"), prompt("p2"), stop("p2"), stop("p1")), does(stop("p2")), refused(pre("a"), post("a")), does(),
 		},
 		"the prompt is stored behind an end": {does(stop("p1"), prompt("p1"), pre("a"), post("a")), does(prompt("p2"), stop("p2"))},
+		"it continued at its end and was silent": {behind(prompt("p1"), stop("p1"), pre("a")), behind(post("b"), stop("p1"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, m := newBench(t), &memory{}
@@ -619,6 +622,9 @@ func TestCallsOfATurnThatContinues(t *testing.T) {
 					}
 				}
 				b.clock.Advance(15 * time.Second)
+				if s.silent {
+					b.clock.Advance(d.Map.IdleTimeout)
+				}
 				b.run(d, Pass{Force: len(s.recs) == 0})
 			}
 			for _, s := range m.spans {
