@@ -213,7 +213,7 @@ func (b *Builder) Runs(now time.Time) []*Run {
 	s.endByFiles()
 	b.ran = b.matchHooks()
 	before := b.carry
-	before.Agents, before.Until, before.Recent, before.Silent, before.Ends = nil, nil, nil, nil, nil
+	before.Agents, before.Until, before.Recent, before.Silent, before.Awake, before.Ends = nil, nil, nil, nil, nil, nil
 	for _, r := range s.runs {
 		r.prev = before
 		// The run is idle only when the user's hooks are. Their offsets do not count:

@@ -33,9 +33,10 @@ type Carry struct {
 	// Recent are the newest of those runs, a turn behind its parts: if their events are reported again,
 	// they are ignored.
 	Recent []string `json:"recent,omitempty"`
-	// Silent are those of Recent of whose turns a part ended by the idle timeout: later
-	// events of these turns are new.
+	// Silent are those of Recent of whose turns a part ended by the idle timeout, Awake those of
+	// Silent whose newest part did not: later events of the others are new.
 	Silent []string `json:"silent,omitempty"`
+	Awake  []string `json:"awake,omitempty"`
 	// Ends are the reported ends of the newest parts of the turns of Recent.
 	Ends map[string]time.Time `json:"ends,omitempty"`
 	// Unfinished reports that the newest of those runs lack the end of a call, of a subagent
@@ -80,7 +81,8 @@ func (r *Run) after(o *Options) Carry {
 
 // list adds the lists of earlier and of the runs.
 func (c *Carry) list(earlier *Carry, runs []*Run) {
-	c.Agents, c.Recent, c.Silent = slices.Clone(earlier.Agents), slices.Clone(earlier.Recent), slices.Clone(earlier.Silent)
+	c.Agents, c.Recent = slices.Clone(earlier.Agents), slices.Clone(earlier.Recent)
+	c.Silent, c.Awake = slices.Clone(earlier.Silent), slices.Clone(earlier.Awake)
 	c.Unfinished = slices.ContainsFunc(runs, func(r *Run) bool { return !r.Complete() })
 	until, ends := merged(earlier.Until, nil), merged(earlier.Ends, nil)
 	for _, r := range runs {
@@ -92,8 +94,11 @@ func (c *Carry) list(earlier *Carry, runs []*Run) {
 		if r.turn != "" && r.terminal != nil {
 			ends[r.whole.String()] = r.terminal.At()
 		}
+		c.Awake = slices.DeleteFunc(c.Awake, func(id string) bool { return id == r.whole.String() })
 		if r.silent {
 			c.Silent = append(c.Silent, r.whole.String())
+		} else if slices.Contains(c.Silent, r.whole.String()) {
+			c.Awake = append(c.Awake, r.whole.String())
 		}
 		for _, a := range r.sortedAgents() {
 			c.Agents = slices.DeleteFunc(c.Agents, func(old string) bool { return old == a.id })
@@ -110,6 +115,7 @@ func (c *Carry) list(earlier *Carry, runs []*Run) {
 	maps.DeleteFunc(ends, func(id string, _ time.Time) bool { return !slices.Contains(c.Recent, id) })
 	c.Until, c.Ends = until, ends
 	c.Silent = slices.DeleteFunc(c.Silent, func(id string) bool { return !slices.Contains(c.Recent, id) })
+	c.Awake = slices.DeleteFunc(c.Awake, func(id string) bool { return !slices.Contains(c.Recent, id) })
 }
 
 // merged returns the entries of both, those of the later one where both have one.

@@ -73,10 +73,13 @@ func (b *Builder) Passed(end int64, c Carry) []Passed {
 	return out
 }
 
-// Join adds the lists of a later carry.
+// Join adds the lists of a later run.
 func (c *Carry) Join(later *Carry) {
 	c.Agents = slices.DeleteFunc(slices.Clone(c.Agents), func(id string) bool { return slices.Contains(later.Agents, id) })
 	c.Agents = newest(append(c.Agents, later.Agents...))
+	c.Awake = slices.DeleteFunc(append(slices.Clone(c.Awake), later.Recent...), func(id string) bool {
+		return !slices.Contains(c.Silent, id) || slices.Contains(later.Silent, id)
+	})
 	c.Recent, c.Silent = newest(append(slices.Clone(c.Recent), later.Recent...)), newest(append(slices.Clone(c.Silent), later.Silent...))
 	c.Until, c.Ends = merged(c.Until, later.Until), merged(c.Ends, later.Ends)
 }

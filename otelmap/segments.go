@@ -190,7 +190,8 @@ func (s *segmenter) addAgentEvent(it *item) {
 	case s.b.turns() && it.Kind.Terminal() && it.AgentType == "":
 		// The host used an agent without a type for itself, not for the turn.
 		return
-	case !begins && !s.slept(it) && (asking == nil && (known || s.known(it)) || s.agentRuns[it.Agent] == nil && s.reported(it.Agent) && s.known(it)):
+	case !begins && (asking == nil && (known || s.known(it)) && !s.asleep(it) ||
+		s.agentRuns[it.Agent] == nil && s.reported(it.Agent) && s.known(it) && !s.slept(it)):
 		s.missed(it)
 		return
 	}
@@ -276,7 +277,7 @@ func (s *segmenter) known(it *item) bool {
 
 // delivered reports that no more events of a known turn are expected.
 func (s *segmenter) delivered(it *item) bool {
-	return s.known(it) && !s.slept(it)
+	return s.known(it) && !s.asleep(it)
 }
 
 // past reports that no more work is expected of a known turn: another run has begun since.
@@ -291,7 +292,7 @@ func (s *segmenter) ofLast(it *item) bool {
 	return it.Turn == "" && len(s.runs) == 0 && len(recent) > 0 && !slices.Contains(s.b.carry.Silent, recent[len(recent)-1])
 }
 
-// slept reports that the event's turn was closed for its silence: later events are new.
+// slept reports that a part of the event's turn was closed for its silence.
 func (s *segmenter) slept(it *item) bool {
 	for r := s.turnRuns[it.Turn]; r != nil; r = r.earlier {
 		if r.silent {
@@ -299,6 +300,19 @@ func (s *segmenter) slept(it *item) bool {
 		}
 	}
 	return s.inCarry(it, func(c *Carry) []string { return c.Silent })
+}
+
+// asleep reports that the newest part of the event's turn was.
+func (s *segmenter) asleep(it *item) bool {
+	if r := s.turnRuns[it.Turn]; r != nil {
+		return r.silent
+	}
+	return s.carriedAsleep(it)
+}
+
+// carriedAsleep reports it of the newest part before the place where reading began.
+func (s *segmenter) carriedAsleep(it *item) bool {
+	return s.inCarry(it, func(c *Carry) []string { return c.Silent }) && !s.inCarry(it, func(c *Carry) []string { return c.Awake })
 }
 
 func (s *segmenter) inCarry(it *item, list func(*Carry) []string) bool {

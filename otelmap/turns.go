@@ -315,10 +315,10 @@ func (s *segmenter) work(it *item) {
 }
 
 // partOf returns the part of a run's turn that the end of a call belongs to: the newest one with an
-// event of the call, else the turn's first. before reports that this one, and perhaps the call's
-// start, is before the place where reading began.
+// event of the call, else the first behind the newest silence. before reports that this one, and
+// perhaps the call's start, is before the place where reading began.
 func (s *segmenter) partOf(r *Run, it *item) (part *Run, before bool) {
-	if r == nil || it.Kind != hook.KindToolEnd || it.Tool.ID == "" || !r.later || s.slept(it) {
+	if r == nil || it.Kind != hook.KindToolEnd || it.Tool.ID == "" || !r.later {
 		return r, false
 	}
 	for ; ; r = r.earlier {
@@ -328,7 +328,7 @@ func (s *segmenter) partOf(r *Run, it *item) (part *Run, before bool) {
 			}
 		}
 		switch {
-		case !r.later:
+		case !r.later, r.earlier != nil && r.earlier.silent, r.earlier == nil && s.carriedAsleep(it):
 			return r, false
 		case r.earlier == nil:
 			return nil, true

@@ -587,6 +587,10 @@ func TestCallsOfATurnThatContinues(t *testing.T) {
 	// behind is a step behind which the turn is silent for longer than a run may be.
 	behind := func(recs ...spool.Record) step { return step{recs: recs, silent: true} }
 	agent := said("SubagentStart", "p0", `"agent_id":"a1","agent_type":"Explore"`)
+	subagents := func(event, members string) spool.Record {
+		return said(event, "p1", `"agent_id":"a1","agent_type":"Explore"`+members)
+	}
+	const callC = `,"tool_name":"Bash","tool_input":{},"tool_use_id":"c"`
 	for name, steps := range map[string][]step{
 		"the end is stored in the next part": {does(prompt("p1"), pre("a"), stop("p1")), does(pre("b"), post("a"), post("b"), stop("p1"))},
 		"the end is stored while the next part is open": {
@@ -604,7 +608,18 @@ func TestCallsOfATurnThatContinues(t *testing.T) {
 			does(prompt("p1"), stop("p1"), prompt("p2"), stop("p2"), stop("p1")), does(stop("p2")), refused(pre("a"), post("a")), does(),
 		},
 		"the prompt is stored behind an end": {does(stop("p1"), prompt("p1"), pre("a"), post("a")), does(prompt("p2"), stop("p2"))},
+		"an earlier part was silent":         {behind(prompt("p1")), does(pre("a"), stop("p1")), behind(post("a"))},
+		"an earlier part was silent, and another turn began": {
+			behind(prompt("p1")), does(pre("a"), stop("p1")), does(prompt("p2"), stop("p2")), behind(post("a")),
+		},
+		"an earlier part was silent, and a later one ends again": {
+			behind(prompt("p1")), does(pre("a"), stop("p1")), does(stop("p1")), behind(post("a")),
+		},
 		"it continued at its end and was silent": {behind(prompt("p1"), stop("p1"), pre("a")), behind(post("b"), stop("p1"))},
+		"a subagent's call, an earlier part was silent": {
+			behind(prompt("p1")), does(subagents("SubagentStart", ""), subagents("PreToolUse", callC), subagents("SubagentStop", ""), stop("p1")),
+			behind(subagents("PostToolUse", callC)),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, m := newBench(t), &memory{}
