@@ -170,7 +170,10 @@ func (p *reading) mapLate(ctx context.Context, s *spool.Session) error {
 		late = append(late, p.missed[id]...)
 		for _, of := range parts {
 			if len(late) > 0 && err == nil {
-				late, err = p.addLate(ctx, s, nil, of.with(late), mark, func(r *otelmap.Run) bool { return r.ID.String() == of.run })
+				late, err = p.addLate(ctx, s, nil, of.with(late), mark, func(r *otelmap.Run) bool {
+					// Parts that overlap are read together: the event may be of either.
+					return slices.ContainsFunc(parts, func(o part) bool { return o.run == r.ID.String() && o.stretches[0] == of.stretches[0] })
+				})
 			}
 		}
 		earlier := func(at int64) bool { return slices.Contains(late, at) && slices.Contains(guessed, at) }

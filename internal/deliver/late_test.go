@@ -616,6 +616,10 @@ func TestCallsOfATurnThatContinues(t *testing.T) {
 			behind(prompt("p1")), does(pre("a"), stop("p1")), does(stop("p1")), behind(post("a")),
 		},
 		"it continued at its end and was silent": {behind(prompt("p1"), stop("p1"), pre("a")), behind(post("b"), stop("p1"))},
+		"a subagent's call, beside another part of the turn": {
+			does(subagents("SubagentStart", ""), stop("p1")), does(prompt("p1")), does(subagents("SubagentStop", ""), stop("p1")),
+			behind(subagents("PostToolUse", callC)),
+		},
 		"a subagent's call, an earlier part was silent": {
 			behind(prompt("p1")), does(subagents("SubagentStart", ""), subagents("PreToolUse", callC), subagents("SubagentStop", ""), stop("p1")),
 			behind(subagents("PostToolUse", callC)),
