@@ -37,9 +37,10 @@ func (s *segmenter) endAgents(it *item) {
 		return
 	}
 	for _, a := range s.working {
-		// The clock may have been set back between the list and the agent's beginning.
-		began := a.items[0]
-		if behind := began.Offset > it.Offset && began.stored < it.stored; !behind && !slices.Contains(news.AtWork, a.id) {
+		// The clock may have been set back between the list and the agent's beginning. Its start
+		// alone may be behind the list for a slow hook.
+		begun := slices.ContainsFunc(a.items, func(own *item) bool { return own.Offset < it.Offset || own.stored >= it.stored })
+		if begun && !slices.Contains(news.AtWork, a.id) {
 			a.stop(it.at())
 		}
 	}

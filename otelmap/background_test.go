@@ -77,3 +77,20 @@ func TestAListStopsAnAgentWhoseStartIsStoredLate(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestAgentWhoseStartIsStoredBehindAList has a slow hook of an agent's start. What the agent did is stored
+// before the list, so that no step of the clock is why the start is older.
+func TestAgentWhoseStartIsStoredBehindAList(t *testing.T) {
+	list := turnStop(3, "p1")
+	list.Background = &hook.Background{Listed: true}
+	works := func(sec float64, kind hook.Kind) hook.Event {
+		return asAgent(turnTool(sec, kind, "p1", "Bash", "b"), "x", "Explore")
+	}
+	b := buildTurns(Carry{}, logged(
+		turnPrompt(0, "p1"), works(1.5, hook.KindToolStart), works(2, hook.KindToolEnd), list, asAgent(turnEv(1.1, hook.KindRunStart, "p1"), "x", "Explore"),
+	))
+	want := []string{"completed: invoke_agent Explore!RunAbandoned, execute_tool Bash#b"}
+	if diff := cmp.Diff(want, outline(b, b.Runs(epoch.Add(time.Minute)), nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -180,7 +180,6 @@ func (s *segmenter) leave(r *Run, outcome string) {
 func (s *segmenter) addAgentEvent(it *item) {
 	s.rename(it)
 	begins := it.Kind == hook.KindRunStart || s.b.turns() && it.Kind == hook.KindToolStart
-	known := s.reported(it.Agent) || s.turnRuns[it.Turn] != nil
 	r, asking := s.awake(it, begins)
 	switch {
 	case r != nil:
@@ -190,8 +189,7 @@ func (s *segmenter) addAgentEvent(it *item) {
 	case s.b.turns() && it.Kind.Terminal() && it.AgentType == "":
 		// The host used an agent without a type for itself, not for the turn.
 		return
-	case !begins && (asking == nil && (known || s.known(it)) && !s.asleep(it) ||
-		s.agentRuns[it.Agent] == nil && s.reported(it.Agent) && s.known(it) && !s.slept(it)):
+	case !begins && s.agentIsLate(it, asking):
 		s.missed(it)
 		return
 	}
@@ -214,6 +212,16 @@ func (s *segmenter) addAgentEvent(it *item) {
 	if a := r.attachAgent(it, s.b.turns()); len(a.items) == 1 || begins {
 		s.working = append(s.working, a)
 	}
+}
+
+// agentIsLate reports that an event of an agent which begins nothing is of a run before the place where
+// reading began, or of one that has ended. asking is the run that may have asked for the agent.
+func (s *segmenter) agentIsLate(it *item, asking *Run) bool {
+	if s.agentRuns[it.Agent] == nil && s.reported(it.Agent) && s.known(it) && !s.slept(it) {
+		return true
+	}
+	known := s.reported(it.Agent) || s.turnRuns[it.Turn] != nil || s.known(it)
+	return asking == nil && known && !s.asleep(it)
 }
 
 // guess returns the run that an agent of which nothing is known works for, nil if all have been

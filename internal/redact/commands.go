@@ -335,7 +335,8 @@ func (t *text) elements(i int) (out []argument) {
 		w.quoted = strings.Contains(s[w.lo:w.hi], " ") // it may be another command
 		out = append(out, w)
 		open := afterBlanks(s[:end], comma+1)
-		if i = closingQuotes(s[:end], open); i == open || !byteIn(s, comma, ",") {
+		i = closingQuotes(s[:end], open)
+		if i == open || !byteIn(s, comma, ",") {
 			break
 		}
 	}
