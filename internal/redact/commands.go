@@ -36,6 +36,8 @@ type command struct {
 	// words are between.
 	words []string
 	skip  int
+	// statement says that it is no program but a statement of one, which is in no list of words.
+	statement bool
 
 	// before has how many bytes each name has before the probe's.
 	before []int
@@ -64,6 +66,8 @@ func commandTable() []command {
 				c.skip, _ = strconv.Atoi(v)
 			case "sign":
 				c.sign = v
+			case "statement":
+				c.statement = true
 			}
 		}
 		table = append(table, c)
@@ -123,9 +127,13 @@ func (t *text) command(c *command, i int) []span {
 	if hi < 0 || i < t.read[c] {
 		return nil
 	}
-	words := t.elements(lo)
-	if words == nil && byteIn(s, hi, " \t") {
+	var words []argument
+	switch {
+	case byteIn(s, hi, " \t"):
 		words = t.words(lo)
+	case c.statement || lo == 0 || strings.IndexByte(`"'/\`, s[lo-1]) < 0:
+	default:
+		words = t.elements(lo)
 	}
 	// What is read once needs no second look, even if it names the program again;
 	// what is in quotes may be another command.
