@@ -133,7 +133,9 @@ func (t *text) command(c *command, i int) []span {
 		words = t.words(lo)
 	case c.statement || lo == 0 || strings.IndexByte(`"'/\`, s[lo-1]) < 0:
 	default:
-		words = t.elements(lo)
+		if words = t.elements(lo, hi); words == nil {
+			words = t.behindQuoted(lo, hi)
+		}
 	}
 	// What is read once needs no second look, even if it names the program again;
 	// what is in quotes may be another command.
@@ -293,11 +295,10 @@ func (t *text) isLiteral(w argument, v string) bool {
 	return (literalValue(v) || manyWords(v)) && !printed
 }
 
-// words reads the words of a command from its name on: to the line's end, or to
-// a sign that ends a command.
-func (t *text) words(i int) []argument {
+// words reads the words of a command from its name on, or those behind the ones it gets: to the line's
+// end, or to a sign that ends a command.
+func (t *text) words(i int, out ...argument) []argument {
 	s := t.s
-	var out []argument
 	for end := min(len(s), i+longestCommand); ; {
 		if i = endOf(s[:end], i, end, oneOf(" \t")); i >= end {
 			break
@@ -327,36 +328,6 @@ func (t *text) words(i int) []argument {
 		i = next
 	}
 	return out
-}
-
-// elements reads the words of a command that is a list of quoted words, from its name on:
-// ["curl", "-u", "user:password"]. There are none if it is no such list.
-func (t *text) elements(i int) (out []argument) {
-	s := t.s
-	for end := min(len(s), i+longestCommand); i < end; {
-		q := find(s, i, end, "\"'\n")
-		w := argument{lo: i, hi: i + len(strings.TrimRight(s[i:q], `\`))}
-		comma := afterBlanks(s, closingQuotes(s[:end], q))
-		if q == end || s[q] == '\n' || out == nil && (strings.Contains(s[w.lo:w.hi], " ") || !byteIn(s, comma, ",")) {
-			break
-		}
-		w.quoted = strings.Contains(s[w.lo:w.hi], " ") // it may be another command
-		out = append(out, w)
-		open := afterBlanks(s[:end], comma+1)
-		i = closingQuotes(s[:end], open)
-		if i == open || !byteIn(s, comma, ",") {
-			break
-		}
-	}
-	return out
-}
-
-// afterBlanks is where the blanks and the line breaks at i end.
-func afterBlanks(s string, i int) int {
-	for i = blanks(s, i); lineBreak(s, i) > 0; {
-		i = blanks(s, i+lineBreak(s, i))
-	}
-	return i
 }
 
 // wordAt reads one word. Quotes around it, or around what follows a flag or a

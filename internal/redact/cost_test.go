@@ -17,7 +17,7 @@ func beginnings() []string {
 		"curl -u ", "curl -u a:b ", "Authorization: Bearer ", "[REDACTED:", "ghp_a ", "...", "… ", ".. ", "[", "\\", "\\\\n", "\"", "'", "`", "\\\"", " ", "\t", "\n", "\r", "|", ",",
 		"| password ", "password,", "password\t", "kind: Secret\n", "kind: Secret\ndata:\n", "data:\n", `"kind":"Secret"`, `"data":{`, "name: password\n", `"name":"password",`,
 		"value: x name: password ", "password: |\n", "password:\n", "password ", "a:1234:b:c:", "Cookie: a=b;", "a=b; ", "Set-Cookie: a=", "https://a@", "https://a:b@", "https://a:b/@",
-		`https:\/\/a:b`, `:\`, "LS0tLS1CRUdJTi", "Private-Lines: 1\n", "mysql -p", "mysql 'a ", "docker login ", "\x1b[31m", `\u001b[31m`, "password\x1b[0m", "login a password ", "SecureString ",
+		`https:\/\/a:b`, `:\`, "LS0tLS1CRUdJTi", "Private-Lines: 1\n", "mysql -p", "mysql 'a ", `"curl",'a b',`, `"curl" -H 'a b' `, `"mysql", (args `, `"mysql",\`, "docker login ", "\x1b[31m", `\u001b[31m`, "password\x1b[0m", "login a password ", "SecureString ",
 		"echo a|", "thin:a/", "auth('a','", "10Q~", "0123456789abcdef", "xxxx-us1", "AKIAIOSFODNN7EXAMPLE,", "&a=b", "│", "a.b=c.", "password\n", "user password\n\n", "password = a\"b'c`", "password is ", "password for ", "password [",
 	}
 	for _, r := range slices.Concat(keyRules(), tokenRules(), serviceRules(), prefixRules(), contextRules()) {

@@ -108,6 +108,11 @@ func TestString(t *testing.T) {
 		{"command as a list of words", `["curl","-su","admin:q7RtZ2mK","h"], ['mysql', '-pm0nkey5ee_9'], {"a":"[\"redis-cli\",\"-a\",\"m0nkey5ee_9\"]"}`, `["curl","-su","admin:[REDACTED:curl-password]","h"], ['mysql', '-p[REDACTED:command-secret]'], {"a":"[\"redis-cli\",\"-a\",\"[REDACTED:command-secret]\"]"}`},
 		{"command as a list of lines", "[\n  \"sshpass\",\n  \"-p\",\n  \"m0nkey5ee_9\"\n]", "[\n  \"sshpass\",\n  \"-p\",\n  \"[REDACTED:command-secret]\"\n]"},
 		{"lists of words without a secret", `["curl","-u","$USER:$PASS1"], ["docker","run","-p","8080:80"], ["mysql","-p"], {"mysql": "-pm0nkey5ee_9"}, ["mysql"], "-pm0nkey5ee_9"`, `["curl","-u","$USER:$PASS1"], ["docker","run","-p","8080:80"], ["mysql","-p"], {"mysql": "-pm0nkey5ee_9"}, ["mysql"], "-pm0nkey5ee_9"`},
+		{"command in the list behind its name", `spawn('curl', ['-su', 'admin:q7RtZ2mK']); {"command":"redis-cli","args":["-a","m0nkey5ee_9"]}; exec.Command("mysql", []string{"-pm0nkey5ee_9"}...); Command::new("mysql").args(&["-pm0nkey5ee_9"])`, `spawn('curl', ['-su', 'admin:[REDACTED:curl-password]']); {"command":"redis-cli","args":["-a","[REDACTED:command-secret]"]}; exec.Command("mysql", []string{"-p[REDACTED:command-secret]"}...); Command::new("mysql").args(&["-p[REDACTED:command-secret]"])`},
+		{"command in the list of another line", "command: [\"mysql\"]\nargs: [\"-pm0nkey5ee_9\"]", "command: [\"mysql\"]\nargs: [\"-p[REDACTED:command-secret]\"]"},
+		{"command as a list with what is no text", `["mysql", "-h", cfg.Host(), "-u" + user, *more, "-pm0nkey5ee_9"], ["sshpass", "-p", f"m0nkey5ee_9"], ["redis-cli", "-h", "", "-a", "m0nkey5ee_9"]`, `["mysql", "-h", cfg.Host(), "-u" + user, *more, "-p[REDACTED:command-secret]"], ["sshpass", "-p", f"[REDACTED:command-secret]"], ["redis-cli", "-h", "", "-a", "[REDACTED:command-secret]"]`},
+		{"command as a list with quotes in its words", `["sshpass","-p","m0nkey'5ee_9"], ["sshpass","-p","m0nkey\"5ee_9"], {"a":"[\"sshpass\",\"-p\",\"m0nkey\\\"5ee_9\"]"}, ["mysql","-e","it's",'"a"',"-pm0nkey5ee_9"]`, `["sshpass","-p","[REDACTED:command-secret]"], ["sshpass","-p","[REDACTED:command-secret]"], {"a":"[\"sshpass\",\"-p\",\"[REDACTED:command-secret]\"]"}, ["mysql","-e","it's",'"a"',"-p[REDACTED:command-secret]"]`},
+		{"command with its name in quotes", `& "C:\Program Files\MySQL\bin\mysql.exe" -uroot -pm0nkey5ee_9; 'mysql' '-pm0nkey5ee_9'`, `& "C:\Program Files\MySQL\bin\mysql.exe" -uroot -p[REDACTED:command-secret]; 'mysql' '-p[REDACTED:command-secret]'`},
 		{"lists that begin with a word of a statement", `emit("connect", "rooms/lobby1"), ["connect", "users/v1beta2"], ["conn","text/html5"], ["we use mysql", "-pm0nkey5ee_9"]`, `emit("connect", "rooms/lobby1"), ["connect", "users/v1beta2"], ["conn","text/html5"], ["we use mysql", "-pm0nkey5ee_9"]`},
 		{"header with escaped blanks", `curl -H Authorization:\ Bearer\ m0nkey5ee_9 h; curl -H Authorization:\ Token\ m0nkey5ee_9`, `curl -H Authorization:\ Bearer\ [REDACTED:auth-header] h; curl -H Authorization:\ Token\ [REDACTED:auth-header]`},
 		{"header with escaped blanks in JSON", `{"command":"curl -H Authorization:\\ Bearer\\ m0nkey5ee_9 h"}`, `{"command":"curl -H Authorization:\\ Bearer\\ [REDACTED:auth-header] h"}`},
@@ -183,6 +188,17 @@ func TestString(t *testing.T) {
 				t.Errorf("redacted again: %s", again)
 			}
 		})
+	}
+}
+
+func TestTailOfAListOfWords(t *testing.T) {
+	const secret = "m0nkey5ee_9"
+	for _, text := range []string{
+		`["mysql","-p` + secret, `["sshpass", "-p", "` + secret, `{"a":"[\"redis-cli\",\"-a\",\"` + secret, `spawn('sshpass', ['-p', '` + secret + "…", `["curl","-H","X: [...]","-su","a:` + secret,
+	} {
+		if got := New(nil).Tail(text); strings.Contains(got, secret[:6]) {
+			t.Errorf("%s stays", got)
+		}
 	}
 }
 

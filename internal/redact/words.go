@@ -16,6 +16,7 @@ var (
 	addressParameters = listOf("addressParameters") // parameters of addresses that mean much else elsewhere
 	addressWords      = listOf("addressWords")      // before a part of a path that is a credential
 	answers           = listOf("answers")           // begin a command line that prints a secret alone
+	argumentWords     = listOf("argumentWords")     // between a command's name and the list of its arguments
 	asWords           = listOf("asWords")           // between a value and what it is
 	askers            = listOf("askers")            // the same, if the line names a secret
 	bitNumbers        = listOf("bitNumbers")        // numbers in names of programs
