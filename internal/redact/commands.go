@@ -133,7 +133,8 @@ func (t *text) command(c *command, i int) []span {
 		words = t.words(lo)
 	case c.statement || lo == 0 || strings.IndexByte(`"'/\`, s[lo-1]) < 0:
 	default:
-		if words = t.elements(lo, hi); words == nil {
+		words = t.elements(lo, hi)
+		if words == nil {
 			words = t.behindQuoted(lo, hi)
 		}
 	}

@@ -30,6 +30,10 @@ func TestEachCommandIsFound(t *testing.T) {
 				if got := r.String(line + flag + value); strings.Contains(got, "k7F2") {
 					t.Errorf("%q stays", got)
 				}
+				list := `["` + strings.ReplaceAll(line+flag+value, " ", `","`) + `"]`
+				if got := r.String(list); strings.Contains(got, "k7F2") {
+					t.Errorf("%q stays", got)
+				}
 			}
 		}
 	}
