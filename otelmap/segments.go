@@ -193,8 +193,11 @@ func (s *segmenter) addAgentEvent(it *item) {
 		s.missed(it)
 		return
 	}
-	r = cmp.Or(r, asking)
+	r, before := s.partOf(cmp.Or(r, asking), it)
 	switch {
+	case before:
+		s.missed(it)
+		return
 	case r != nil:
 	case it.Turn != "":
 		r = s.beginForAgent(it)

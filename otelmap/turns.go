@@ -315,25 +315,38 @@ func (s *segmenter) work(it *item) {
 }
 
 // partOf returns the part of a run's turn that the end of a call belongs to: the newest one with an
-// event of the call, else the first behind the newest silence. before reports that this one, and
-// perhaps the call's start, is before the place where reading began.
+// event of the call, else the first behind the newest silence, of those with its agent. before reports
+// that this one, and perhaps the call's start, is before the place where reading began.
 func (s *segmenter) partOf(r *Run, it *item) (part *Run, before bool) {
 	if r == nil || it.Kind != hook.KindToolEnd || it.Tool.ID == "" || !r.later {
 		return r, false
 	}
+	subagent := it.ParentAgent != ""
 	for ; ; r = r.earlier {
-		for _, o := range slices.Backward(r.items) {
+		for _, o := range slices.Backward(r.made(it)) {
 			if o.Tool != nil && o.Tool.ID == it.Tool.ID {
 				return r, false
 			}
 		}
-		switch {
-		case !r.later, r.earlier != nil && r.earlier.silent, r.earlier == nil && s.carriedAsleep(it):
+		switch e := r.earlier; {
+		case !r.later, e != nil && (e.silent || subagent && e.agents[it.Agent] == nil),
+			e == nil && (s.carriedAsleep(it) || subagent && !slices.Contains(s.b.carry.Agents, it.Agent)):
 			return r, false
-		case r.earlier == nil:
+		case e == nil:
 			return nil, true
 		}
 	}
+}
+
+// made returns the run's events of an event's agent.
+func (r *Run) made(it *item) []*item {
+	if it.ParentAgent == "" {
+		return r.items
+	}
+	if a := r.agents[it.Agent]; a != nil {
+		return a.items
+	}
+	return nil
 }
 
 // asking returns the run of a call without a turn that ends: it may have been under way

@@ -620,6 +620,10 @@ func TestCallsOfATurnThatContinues(t *testing.T) {
 			does(subagents("SubagentStart", ""), stop("p1")), does(prompt("p1")), does(subagents("SubagentStop", ""), stop("p1")),
 			behind(subagents("PostToolUse", callC)),
 		},
+		"a subagent's call, it works on in the next part": {
+			does(subagents("PreToolUse", callC), subagents("SubagentStop", ""), stop("p1")),
+			does(subagents("PreToolUse", strings.ReplaceAll(callC, `"c"`, `"d"`))), behind(subagents("PostToolUse", callC)),
+		},
 		"a subagent's call, an earlier part was silent": {
 			behind(prompt("p1")), does(subagents("SubagentStart", ""), subagents("PreToolUse", callC), subagents("SubagentStop", ""), stop("p1")),
 			behind(subagents("PostToolUse", callC)),
