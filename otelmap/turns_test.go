@@ -319,7 +319,15 @@ func TestTurns(t *testing.T) {
 			[]string{"completed: execute_tool Bash#a", "completed: "},
 		},
 		{
-			"unless it has no id either",
+			"unless it is of a subagent that began in the second one",
+			[]hook.Event{
+				turnPrompt(0, "p1"), turnStop(3, "p1"), turnPrompt(6, "p1"), asAgent(turnEv(7, start, "p1"), "x", "Explore"),
+				asAgent(turnTool(8, post, "p1", "Bash", "a"), "x", "Explore"), asAgent(turnEv(8.5, end, "p1"), "x", "Explore"), turnStop(9, "p1"),
+			},
+			[]string{"completed: ", "completed: invoke_agent Explore, execute_tool Bash#a"},
+		},
+		{
+			"or it has no id either",
 			[]hook.Event{turnPrompt(0, "p1"), turnStop(3, "p1"), turnPrompt(6, "p1"), unkeyed(turnTool(8, post, "p1", "Bash", "")), turnStop(9, "p1")},
 			[]string{"completed: ", "completed: execute_tool Bash"},
 		},
@@ -1095,6 +1103,10 @@ func TestBoundaryIsWhereRunsCannotDiffer(t *testing.T) {
 		"the end of a call without a start in a later part of its turn": {
 			turnPrompt(0, "t1"), turnStop(1, "t1"), turnPrompt(7200, "t1"), turnTool(7201, hook.KindToolEnd, "t1", "Read", "a"),
 			turnStop(7202, "t1"),
+		},
+		"the same of an agent that began in the later part": {
+			turnPrompt(0, "t1"), turnStop(1, "t1"), turnPrompt(7200, "t1"), asAgent(turnEv(7200.5, hook.KindRunStart, "t1"), "x", "Explore"),
+			asAgent(turnTool(7201, hook.KindToolEnd, "t1", "Read", "a"), "x", "Explore"), turnStop(7202, "t1"),
 		},
 		"a list of the agents at work from before the clock was set back": {
 			turnPrompt(0, "t1"), asAgent(turnEv(1, hook.KindRunStart, "t1"), "x", "Explore"), before,

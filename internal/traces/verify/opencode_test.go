@@ -80,9 +80,9 @@ func TestBothReadingsOfDatabases(t *testing.T) {
 	}
 }
 
-// TestFailuresThatNoAnswerShows has a turn that failed and whose answer is not in the files. When the
-// user goes on, Kilo removes that of a request that was refused; opencode keeps it. If the model does
-// not exist, neither makes a request.
+// TestFailuresThatNoAnswerShows has a turn that failed, without an answer in the files. If the service
+// refused the request, Kilo removes the answer when the user goes on, and opencode keeps it. If the
+// model does not exist, neither agent makes a request.
 func TestFailuresThatNoAnswerShows(t *testing.T) {
 	for _, c := range []struct {
 		word            string
